@@ -1,0 +1,46 @@
+"""Hashes and the identities made from them.
+
+Owns: which hash serves which purpose.
+Knows nothing of: files, documents' structure, the store.
+Invariants: 1. `fast_digest` proves a difference, never an equality. 2. ids are pure functions of what they name.
+Purity: pure.
+See: docs/on-disk-format.md (identity), docs/adr/0002.
+"""
+
+import hashlib
+
+import xxhash
+
+from indexerd.model import ChunkId, ContentHash, Digest, DocumentId, SourcePath
+
+
+def fast_digest(data: bytes | memoryview) -> Digest:
+    """Return xxh3-128 of `data` (16 bytes). A different one proves a change; an equal one proves nothing alone."""
+    return Digest(xxhash.xxh3_128_digest(data))
+
+
+def content_hash(data: bytes | memoryview) -> ContentHash:
+    """Return SHA-256 of `data` (32 bytes): the content address, what `sha256sum` prints."""
+    return ContentHash(hashlib.sha256(data).digest())
+
+
+def document_id(source_path: SourcePath) -> DocumentId:
+    """Return `doc_` and the first 20 hex digits of SHA-256 of the source path."""
+    return DocumentId("doc_" + hashlib.sha256(source_path.encode()).hexdigest()[:20])
+
+
+def chunk_id(document: DocumentId, chunk_hash: ContentHash, occurrence: int) -> ChunkId:
+    """Return `chk_` and 20 hex digits of SHA-256 of `document:hash:occurrence`.
+
+    Args:
+        document: The document's id.
+        chunk_hash: SHA-256 of the chunk's text.
+        occurrence: 0, 1, ... among equal texts of one document, in document order.
+    """
+    name = f"{document}:{chunk_hash.hex()}:{occurrence}"
+    return ChunkId("chk_" + hashlib.sha256(name.encode()).hexdigest()[:20])
+
+
+def path_key(source_path: SourcePath) -> int:
+    """Return the first 8 bytes of SHA-256 of the source path, big-endian: a look-up key, confirmed by the path."""
+    return int.from_bytes(hashlib.sha256(source_path.encode()).digest()[:8], "big")

@@ -1,0 +1,128 @@
+"""The effects that the rooms share, as protocols: the state directory, the clock, the sources.
+
+Owns: the shape of each effect. Real ones live in `store/fsio.py`, `wiring.py`, `sources.py`; fakes in `tests/fakes`.
+Knows nothing of: how any of it is done.
+Invariants: 1. names in the state directory are single components, never paths. 2. every fake passes the same contract suite
+    as the real thing.
+Purity: pure (declarations only).
+See: docs/consistency.md (order of store operations).
+"""
+
+import datetime
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from indexerd.model import SourcePath
+
+
+class Clock(Protocol):
+    """Time. Injected, so that tests never wait."""
+
+    def monotonic(self) -> float:
+        """Return seconds that never go back."""
+        ...
+
+    def now_ns(self) -> int:
+        """Return wall time in nanoseconds since 1970 (may jump)."""
+        ...
+
+    def today(self) -> datetime.date:
+        """Return the date in the daemon's time zone."""
+        ...
+
+
+class StoreFilesystem(Protocol):
+    """One state directory. Every store operation passes here, so that each can be counted and made to fail.
+
+    All methods raise `OSError` of the exact cause. After a failed flush the file is dead: write the bytes anew under
+    a new name.
+    """
+
+    def names(self) -> Sequence[str]:
+        """List the names in the directory, sorted."""
+        ...
+
+    def read(self, name: str) -> bytes:
+        """Return a regular file's bytes, at most the limit of the implementation. Never follows a link."""
+        ...
+
+    def map(self, name: str) -> memoryview:
+        """Return a regular file's bytes, mapped where possible; valid for as long as the view is referenced."""
+        ...
+
+    def write_new(self, name: str, parts: Sequence[bytes | memoryview]) -> None:
+        """Create a file that does not exist and write all parts. No flush. On error the partial file is removed."""
+        ...
+
+    def flush_file(self, name: str) -> None:
+        """Make a file's bytes durable (fdatasync)."""
+        ...
+
+    def flush_directory(self) -> None:
+        """Make the directory's names durable (fsync)."""
+        ...
+
+    def replace(self, source: str, target: str) -> None:
+        """Move `source` onto `target` atomically."""
+        ...
+
+    def remove(self, name: str) -> None:
+        """Unlink a file."""
+        ...
+
+    def lock(self) -> bool:
+        """Take the writer lock for the life of this object; False when another process holds it."""
+        ...
+
+    def close(self) -> None:
+        """Release the lock and the directory."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class SourceStat:
+    """The stat tuple of a file or folder at one moment."""
+
+    dev: int
+    ino: int
+    size: int
+    mtime_ns: int
+    ctime_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class SourceRead:
+    """A whole regular file read beneath its root, its stat equal before and after the read."""
+
+    data: bytes
+    stat: SourceStat
+
+
+FaultCode = Literal["source_missing", "source_unreadable", "source_escapes_root", "source_changed"]
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFault:
+    """Why a source could not be read.
+
+    Attributes:
+        code: `source_missing` only when its absence was seen in a readable parent; `source_changed` when it kept
+            changing under the read; `source_escapes_root` for links on the way; `source_unreadable` for the rest.
+        detail: For people: the cause and, where there is one, the errno name (`EACCES`, `too_large`, `not_regular`).
+    """
+
+    code: FaultCode
+    detail: str
+
+
+class Sources(Protocol):
+    """Reads documents beneath the watched roots: the only way to a document's bytes."""
+
+    def read(self, source_path: SourcePath) -> SourceRead | SourceFault:
+        """Open beneath the root without following links, read whole, and check the stat again."""
+        ...
+
+    def absolute(self, source_path: SourcePath) -> bytes | None:
+        """Return the absolute path as bytes in the user's spelling; None if no root has this name."""
+        ...
