@@ -1,0 +1,65 @@
+# indexerd: every target sets up what it needs in .venv first. `make` alone lists the targets.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+STAMP  := $(VENV)/.stamp
+ROOT   ?= ./docs
+DATA   ?=
+
+.PHONY: help setup run test check format lint type architecture fast docs test-crash test-soak bench packages clean
+
+help: ## list the targets
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
+
+$(STAMP): pyproject.toml
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	@touch $(STAMP)
+
+setup: $(STAMP) ## make .venv and install the program and what its tests need
+
+run: setup ## watch ROOT (default ./docs) and answer queries until stopped
+	@$(BIN)/indexerd watch $(ROOT)
+
+# Programs that some tests drive. Installed only where the tests may not skip: on a CI machine, as root.
+packages:
+	@if [ -n "$$CI" ] && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	  for each in git:git vim:vim-tiny rg:ripgrep strace:strace setpriv:util-linux; do \
+	    command -v $${each%%:*} >/dev/null || missing="$$missing $${each##*:}"; done; \
+	  if [ -n "$$missing" ]; then apt-get -q update && DEBIAN_FRONTEND=noninteractive apt-get -qy install $$missing; fi; fi
+
+test: packages setup ## run all the tests
+	@$(BIN)/python -m pytest
+
+check: setup format lint type fast ## what every change must pass: format, lint, types, fast tests; under two minutes
+
+format:
+	@$(BIN)/ruff format --check .
+
+lint:
+	@$(BIN)/ruff check .
+
+type:
+	@$(BIN)/mypy
+
+architecture: setup ## the rules of the house alone: layers, doors, shape
+	@$(BIN)/python -m pytest tests/architecture
+
+fast:
+	@$(BIN)/python -m pytest -m 'not slow and not root' tests/architecture tests/unit tests/contract tests/property tests/docs
+
+docs: setup ## run every command that README and docs show
+	@$(BIN)/python -m pytest tests/docs
+
+test-crash: setup ## the crash and fault sweeps at their large size
+	@INDEXERD_TEST_SIZE=large $(BIN)/python -m pytest tests/crash
+
+test-soak: setup ## the random histories at their large size
+	@INDEXERD_TEST_SIZE=large $(BIN)/python -m pytest tests/integration -m slow
+
+bench: setup ## measure beside tantivy, SQLite FTS5 and bm25s; needs DATA=DIR with the corpora
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check tantivy bm25s
+	@$(BIN)/python benchmarks/run.py --data "$(DATA)"
+
+clean: ## remove what the targets made
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
