@@ -29,7 +29,7 @@ def functions(path: Path) -> list[tuple[str, int]]:
 
 @pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(PACKAGE)))
 def test_a_module_is_small_and_says_what_it_owns(path):
-    """A module has at most 400 lines, no function above 60, a header with its five parts, and a name that says something."""
+    """A module keeps within 400 lines and 60 a function, has the five-part header and a name that says something."""
     text = path.read_text(encoding="utf-8")
     assert text.count("\n") <= MODULE_LINES
     assert path.stem not in FORBIDDEN_NAMES
