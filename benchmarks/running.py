@@ -1,0 +1,83 @@
+"""A daemon to measure: started on a folder, asked over its socket, stopped."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+PROGRAM = [sys.executable, "-m", "indexerd"]
+
+
+class Connection:
+    """One JSON-RPC connection, one call at a time."""
+
+    def __init__(self, path: Path) -> None:
+        self.socket = socket.socket(socket.AF_UNIX)
+        self.socket.connect(str(path))
+        self.stream = self.socket.makefile("rb")
+        self.number = 0
+
+    def call(self, method: str, **params):
+        self.number += 1
+        message = {"jsonrpc": "2.0", "id": self.number, "method": method, "params": params}
+        self.socket.sendall(json.dumps(message).encode() + b"\n")
+        reply = json.loads(self.stream.readline())
+        if "error" in reply:
+            raise RuntimeError(reply["error"])
+        return reply["result"]
+
+    def close(self) -> None:
+        self.stream.close()
+        self.socket.close()
+
+
+class Daemon:
+    """`indexerd watch` on one root with its own state directory and socket."""
+
+    def __init__(self, root: Path, place: Path) -> None:
+        self.root, self.state, self.path = root, place / "state", place / "s" / "indexerd.sock"
+        self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self.started = time.perf_counter()
+        self.process = subprocess.Popen(
+            [*PROGRAM, "watch", str(root), "--state-dir", str(self.state), "--socket", str(self.path)],
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=dict(os.environ, PYTHONUNBUFFERED="1"),
+        )  # fmt: skip
+
+    def connect(self, seconds: float = 60) -> Connection:
+        deadline = time.perf_counter() + seconds
+        while True:
+            try:
+                return Connection(self.path)
+            except OSError:
+                if time.perf_counter() > deadline or self.process.poll() is not None:
+                    raise
+                time.sleep(0.002)
+
+    def wait_current(self, seconds: float = 600) -> float:
+        """Wait until `status` says current; return seconds since the process was started."""
+        connection = self.connect()
+        deadline = time.perf_counter() + seconds
+        while connection.call("status")["state"] not in {"current", "degraded"}:
+            if time.perf_counter() > deadline:
+                raise TimeoutError("not current")
+            time.sleep(0.02)
+        connection.close()
+        return time.perf_counter() - self.started
+
+    def cpu_seconds(self) -> float:
+        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def memory_bytes(self) -> int:
+        for line in Path(f"/proc/{self.process.pid}/status").read_text().splitlines():
+            if line.startswith("VmRSS:"):
+                return int(line.split()[1]) * 1024
+        return 0
+
+    def stop(self) -> None:
+        self.process.send_signal(signal.SIGTERM)
+        self.process.wait(30)
