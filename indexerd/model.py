@@ -122,7 +122,7 @@ class Document:
     title: str
     aliases: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
-    metadata: Mapping[str, MetadataValue] = MappingProxyType({})
+    metadata: Mapping[str, MetadataValue] = field(default_factory=lambda: MappingProxyType({}))
     front_matter_lines: int = 0
     unread_keys: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()

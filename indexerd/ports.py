@@ -11,7 +11,7 @@ See: docs/consistency.md (order of store operations).
 import datetime
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 from indexerd.model import SourcePath
 
@@ -80,9 +80,8 @@ class StoreFilesystem(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class SourceStat:
-    """The stat tuple of a file or folder at one moment."""
+class SourceStat(NamedTuple):
+    """The stat tuple of a file or folder at one moment. A tuple, since a scan makes one for every file."""
 
     dev: int
     ino: int
