@@ -1,0 +1,187 @@
+"""From the text of `config.toml`, what the command line gave and what the roots' own files say, to one Config.
+
+Owns: precedence (default, file, project file, flag) and the checks that need more than one key.
+Knows nothing of: files and the environment: texts, places and the current directory are handed in.
+Invariants: 1. either a valid Config or a ConfigError that lists every problem. 2. a project file decides only about
+    its own root: ignores, formats, metadata.
+Purity: pure.
+See: docs/operations.md.
+"""
+
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from types import MappingProxyType
+
+from indexerd.access import PathRule
+from indexerd.config import schema
+from indexerd.config.places import MAX_SOCKET_PATH_BYTES, Places, absolute, holds, make_roots
+from indexerd.config.profiles import NAME_RULE, PROFILE_NAME, Given, choose_profile
+from indexerd.config.reading import Section, read_bool, read_int, read_text, read_texts, unknown_key
+from indexerd.config.values import Config, RootRules, Socket
+from indexerd.errors import ConfigError
+from indexerd.model import Root, Settings
+
+PROJECT_FILE = ".indexerd.toml"
+
+
+def parse_config(
+    text: str, *, given: Given, places: Places, read_project: Callable[[str], str | None] = lambda _: None
+) -> Config:
+    """Return the configuration of one profile.
+
+    Args:
+        text: Content of `config.toml`; empty where there is none.
+        given: What the command line says; it wins over the file.
+        places: The user's directories.
+        read_project: Returns the text of the `.indexerd.toml` in a root, by the root's absolute path; None for none.
+
+    Raises:
+        ConfigError: With every problem found; nothing may be started.
+    """
+    problems: list[str] = []
+    table = read_toml(text, places.config_file, problems)
+    _check_tables(table, problems)
+    profile = choose_profile(table, given)
+    if not PROFILE_NAME.fullmatch(profile):
+        problems.append(f"profile {profile!r}: the name {NAME_RULE}")
+    config = _build(table, profile, given, places, problems)
+    config = _with_projects(config, read_project, problems)
+    _check_roots(config, problems)
+    if problems:
+        raise ConfigError(problems)
+    return config
+
+
+def read_toml(text: str, where: str, problems: list[str]) -> dict[str, object]:
+    """Parse TOML; a syntax error becomes a problem and an empty table."""
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        problems.append(f"{where}: not valid TOML: {error}")
+        return {}
+
+
+def _check_tables(table: Mapping[str, object], problems: list[str]) -> None:
+    for key in table:
+        if key in schema.PROFILE_KEYS:
+            problems.append(f"config.toml: {key!r} belongs below a profile: [profile.NAME] {key}")
+        elif key not in schema.TABLES:
+            problems.append(unknown_key("config.toml", key, schema.TABLES))
+    if not isinstance(table.get("profile", {}), Mapping):
+        problems.append("config.toml: profile must be a table of tables, written [profile.NAME]")
+
+
+def _build(table: Mapping[str, object], profile: str, given: Given, places: Places, problems: list[str]) -> Config:
+    profiles = table.get("profile", {})
+    profiles = profiles if isinstance(profiles, Mapping) else {}
+    filed = Section(f"[profile.{profile}]", profiles.get(profile, {}), schema.PROFILE_KEYS, problems)
+    roots = make_roots(given.roots, given.cwd) or make_roots(filed.get("roots", read_texts, ()), given.cwd)
+    access = schema.read_access(table, problems)
+    base = Config(
+        profile=profile,
+        roots=roots or given.stored_roots,
+        state_dir=absolute(given.state_dir, given.cwd) if given.state_dir else places.state_dir(profile),
+        socket=_socket(table.get("socket", {}), profile, given, places, problems),
+        settings=Settings(keys=access.keys),
+        access=access,
+        roles=schema.read_roles(table.get("roles", {}), problems),
+        history=schema.read_history(table.get("history", {}), problems),
+        log=schema.read_log(table.get("log", {}), problems),
+        origins=_origins(table, profile, given, places),
+    )
+    # Other profiles are read too: a broken file is told whole, whichever profile is meant.
+    for name in profiles.keys() - {profile}:
+        _with_values(Section(f"[profile.{name}]", profiles[name], schema.PROFILE_KEYS, problems), base)
+    config = _with_values(filed, base)
+    return _with_values(Section("command line", given.settings, schema.PROFILE_KEYS, problems), config)
+
+
+def _with_values(section: Section, config: Config) -> Config:
+    settings = config.settings
+    default, pairs = section.get("languages", schema.read_languages, (settings.language, settings.languages))
+    labels = {root.label for root in config.roots}
+    for label, _ in pairs:
+        if label not in labels and config.roots and section.name.endswith(f".{config.profile}]"):
+            section.problem("languages", f"no root has the label {label!r}; labels: {', '.join(sorted(labels))}")
+    return replace(
+        config,
+        settings=replace(
+            settings,
+            max_chars=section.get("max_chars", read_int(120, 1_000_000), settings.max_chars),
+            formats=section.get("formats", schema.read_formats, settings.formats),
+            language=default or settings.language,
+            languages=pairs or settings.languages,
+        ),
+        max_file_bytes=section.get("max_file_bytes", read_int(1, 1 << 40), config.max_file_bytes),
+        hidden=section.get("hidden", read_bool, config.hidden),
+        ignore=section.get("ignore", read_texts, config.ignore),
+        poll=section.get("poll", schema.read_poll, config.poll),
+        durability=section.get("durability", schema.read_durability, config.durability),
+    )
+
+
+def _socket(table: object, profile: str, given: Given, places: Places, problems: list[str]) -> Socket:
+    section = Section("[socket]", table, schema.SOCKET_KEYS, problems)
+    named = given.socket or section.get("path", read_text, "")
+    path = absolute(named, given.cwd) if named else places.socket(profile)
+    if len(path.encode("utf-8", "surrogateescape")) > MAX_SOCKET_PATH_BYTES:
+        problems.append(f"socket {path}: longer than {MAX_SOCKET_PATH_BYTES} bytes; name a shorter one with --socket")
+    return Socket(
+        path=path,
+        mode=section.get("mode", schema.read_mode, 0o600),
+        group=section.get("group", read_text, None),
+        is_default=not named,
+    )
+
+
+def _with_projects(config: Config, read_project: Callable[[str], str | None], problems: list[str]) -> Config:
+    rules, access = [], list(config.access.rules)
+    for root in config.roots:
+        text = read_project(root.path)
+        if text is None:
+            continue
+        where = f"{root.path}/{PROJECT_FILE}"
+        section = Section(where, read_toml(text, where, problems), schema.PROJECT_KEYS, problems)
+        rules.append(
+            RootRules(
+                label=root.label,
+                ignore=section.get("ignore", read_texts, ()),
+                formats=section.get("formats", schema.read_formats, None),
+            )
+        )
+        metadata = section.get("metadata", schema.read_metadata, {})
+        if metadata:
+            access.append(PathRule(match=f"{root.label}/**" if root.prefixed else "**", metadata=metadata))
+    endings = [ending for rule in rules for ending in rule.formats or ()]
+    return replace(
+        config,
+        root_rules=tuple(rules),
+        access=replace(config.access, rules=tuple(access)),
+        settings=replace(config.settings, formats=tuple(dict.fromkeys((*config.settings.formats, *endings)))),
+    )
+
+
+def _check_roots(config: Config, problems: list[str]) -> None:
+    for root in config.roots:
+        for other in config.roots:
+            if other is not root and holds(other.path, root.path):
+                problems.append(f"root {root.path}: lies inside the root {other.path}; name only the outer one")
+        if holds(config.state_dir, root.path):
+            problems.append(f"root {root.path}: lies inside the state directory {config.state_dir}; move one of them")
+
+
+def _origins(table: Mapping[str, object], profile: str, given: Given, places: Places) -> Mapping[str, str]:
+    origins: dict[str, str] = {}
+    for name in ("front_matter", "roles", "history", "socket", "log"):
+        section = table.get(name, {})
+        origins |= {f"{name}.{key}": places.config_file for key in section} if isinstance(section, Mapping) else {}
+    profiles = table.get("profile", {})
+    own = profiles.get(profile, {}) if isinstance(profiles, Mapping) else {}
+    origins |= {f"profile.{key}": places.config_file for key in own} if isinstance(own, Mapping) else {}
+    origins |= {f"profile.{key}": "command line" for key in given.settings}
+    if given.roots:
+        origins["profile.roots"] = "command line"
+    if given.socket:
+        origins["socket.path"] = "command line"
+    return MappingProxyType(origins)

@@ -1,0 +1,114 @@
+"""Where things live: configuration, state and socket, from the environment as the XDG base directory rules say.
+
+Owns: the directory rules, profile names, and the spelling of roots given on the command line.
+Knows nothing of: whether any of these places exists; the process environment (it is handed in).
+Invariants: 1. a relative XDG value counts as unset. 2. equal root paths give equal profile names, others differ.
+Purity: pure.
+See: docs/operations.md.
+"""
+
+import hashlib
+import posixpath
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from indexerd.model import Root
+
+# sun_path holds 108 bytes with the closing NUL.
+MAX_SOCKET_PATH_BYTES = 107
+_LABELLED = re.compile(r"(?P<label>[^/=\x00-\x1f\x7f]+)=(?P<path>.+)", re.DOTALL)
+_NOT_NAME = re.compile(r"[^a-z0-9]+")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Places:
+    """The directories of one user.
+
+    Attributes:
+        config_file: `config.toml`.
+        state_home: Parent of every profile's state directory.
+        runtime_dir: Parent of every profile's socket.
+        runtime_is_fallback: `XDG_RUNTIME_DIR` is unset: the directory lies in `/tmp` and its owner must be checked.
+    """
+
+    config_file: str
+    state_home: str
+    runtime_dir: str
+    runtime_is_fallback: bool = False
+
+    def state_dir(self, profile: str) -> str:
+        """Return the state directory of a profile."""
+        return posixpath.join(self.state_home, profile)
+
+    def socket(self, profile: str) -> str:
+        """Return the socket path of a profile."""
+        return posixpath.join(self.runtime_dir, f"{profile}.sock")
+
+
+def find_places(environ: Mapping[str, str], uid: int) -> Places:
+    """Return the user's directories. `environ` is the process environment, `uid` the user's number."""
+    home = environ.get("HOME", "")
+    home = home if home.startswith("/") else "/"
+    runtime = environ.get("XDG_RUNTIME_DIR", "")
+    is_fallback = not runtime.startswith("/")
+    return Places(
+        config_file=_xdg(environ, "XDG_CONFIG_HOME", f"{home}/.config") + "/config.toml",
+        state_home=_xdg(environ, "XDG_STATE_HOME", f"{home}/.local/state"),
+        runtime_dir=f"/tmp/indexerd-{uid}" if is_fallback else posixpath.join(runtime, "indexerd"),  # noqa: S108 - owner and mode are checked by the daemon
+        runtime_is_fallback=is_fallback,
+    )
+
+
+def _xdg(environ: Mapping[str, str], name: str, default: str) -> str:
+    value = environ.get(name, "")
+    return posixpath.join(posixpath.normpath(value if value.startswith("/") else default), "indexerd")
+
+
+def absolute(path: str, cwd: str) -> str:
+    """Return a path made absolute and tidy, links untouched: the user's own spelling."""
+    joined = posixpath.normpath(posixpath.join(cwd, path))
+    return joined[1:] if joined.startswith("//") else joined
+
+
+def holds(root: str, path: str) -> bool:
+    """Tell whether an absolute path is a root or lies beneath it, by spelling."""
+    return path == root or path.startswith(root.rstrip("/") + "/")
+
+
+def default_profile(root: str) -> str:
+    """Return the profile name of a watch set whose first root is at this absolute path: short, and unique to it."""
+    name = _NOT_NAME.sub("-", posixpath.basename(root).lower()).strip("-")[:24] or "root"
+    return f"{name}-{hashlib.sha256(root.encode('utf-8', 'surrogateescape')).hexdigest()[:4]}"
+
+
+def split_label(text: str) -> tuple[str | None, str]:
+    """Split `LABEL=PATH`; a path that itself contains `=` is written with a `/` before it (`./a=b`)."""
+    match = _LABELLED.fullmatch(text)
+    return (match["label"], match["path"]) if match else (None, text)
+
+
+def make_roots(texts: tuple[str, ...], cwd: str) -> tuple[Root, ...]:
+    """Turn roots as given (`PATH` or `LABEL=PATH`) into roots with unique labels; the same path counts once."""
+    several = len({absolute(split_label(text)[1], cwd) for text in texts}) > 1
+    roots: dict[str, Root] = {}
+    for text in texts:
+        label, path = split_label(text)
+        place = absolute(path, cwd)
+        if place not in roots:
+            name = _unique(label or _plain_label(place), {root.label for root in roots.values()})
+            roots[place] = Root(label=name, path=place, prefixed=several or label is not None)
+    return tuple(roots.values())
+
+
+def _plain_label(path: str) -> str:
+    """Return the folder's name where it is printable, since labels begin source paths; else a plain form of it."""
+    name = posixpath.basename(path)
+    return name if name.isprintable() and name.isascii() and "%" not in name and name else default_profile(path)
+
+
+def _unique(label: str, taken: set[str]) -> str:
+    number, candidate = 2, label
+    while candidate in taken:
+        candidate, number = f"{label}-{number}", number + 1
+    return candidate

@@ -1,0 +1,69 @@
+"""Which profile a command means, before anything else is known.
+
+Owns: profile names and their choice.
+Knows nothing of: the settings of a profile, running daemons.
+Invariants: 1. the same roots always choose the same profile, whatever the current directory.
+Purity: pure.
+See: docs/operations.md.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from indexerd.config.places import default_profile, make_roots
+from indexerd.model import Root
+
+PROFILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+NAME_RULE = "must be letters, digits, '.', '_' or '-', at most 64, and begin with a letter or digit"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Given:
+    """What the command line says.
+
+    Attributes:
+        roots: As typed, `PATH` or `LABEL=PATH`.
+        profile: `--profile`.
+        socket: `--socket`.
+        state_dir: `--state-dir`.
+        settings: Keys of `[profile.NAME]` given as flags.
+        cwd: Current directory, absolute.
+        stored_roots: Roots that the profile's state directory remembers, for commands that name none.
+    """
+
+    cwd: str
+    roots: tuple[str, ...] = ()
+    profile: str | None = None
+    socket: str | None = None
+    state_dir: str | None = None
+    settings: Mapping[str, object] = field(default_factory=dict)
+    stored_roots: tuple[Root, ...] = ()
+
+
+def profiles_of(table: Mapping[str, object], cwd: str) -> dict[str, tuple[Root, ...]]:
+    """Return the profiles that the file defines, with their roots."""
+    tables = table.get("profile", {})
+    if not isinstance(tables, Mapping):
+        return {}
+    found = {}
+    for name, profile in tables.items():
+        roots = profile.get("roots", []) if isinstance(profile, Mapping) else []
+        texts = tuple(text for text in roots if isinstance(text, str)) if isinstance(roots, list) else ()
+        found[str(name)] = make_roots(texts, cwd)
+    return found
+
+
+def choose_profile(table: Mapping[str, object], given: Given) -> str:
+    """Return the profile's name: as named, else the one with these roots in the file, else made from the first root."""
+    if given.profile is not None:
+        return given.profile
+    roots = make_roots(given.roots, given.cwd) or given.stored_roots
+    defined = profiles_of(table, given.cwd)
+    paths = {root.path for root in roots}
+    for name, own in defined.items():
+        if paths and paths == {root.path for root in own}:
+            return name
+    if roots:
+        return default_profile(roots[0].path)
+    return next(iter(defined)) if len(defined) == 1 else "default"

@@ -1,0 +1,130 @@
+"""The configuration of one profile as one frozen value.
+
+Owns: which settings exist, their defaults, and their meaning.
+Knows nothing of: TOML, flags, where a value came from (that is `origins`, for display only).
+Invariants: 1. a Config is valid as a whole: whoever holds one need not check it again.
+Purity: pure.
+See: docs/operations.md.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Literal
+
+from indexerd.access import AccessRules
+from indexerd.model import Root, Settings
+
+Poll = Literal["auto", "always", "never"]
+Durability = Literal["checkpoint", "always"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RootRules:
+    """What holds below one root only, from its `.indexerd.toml`.
+
+    Attributes:
+        ignore: Patterns in gitignore form, relative to the root.
+        formats: Endings indexed below this root; None for those of the profile.
+    """
+
+    label: str
+    ignore: tuple[str, ...] = ()
+    formats: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Roles:
+    """Who has which roles.
+
+    Attributes:
+        owner: Roles of the daemon's own user by default.
+        users: `(user name or number, roles)` of other users.
+        groups: `(group name or number, roles)` of their groups.
+    """
+
+    owner: tuple[str, ...] = ()
+    users: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    groups: tuple[tuple[str, tuple[str, ...]], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class History:
+    """How many older generations are kept with their text, so that evidence can be replayed.
+
+    Attributes:
+        generations: The newest so many.
+        minutes: One a minute for so many minutes.
+        hours: One an hour for so many hours.
+        days: One a day for so many days.
+        evidence_days: Days that a generation named by evidence is kept.
+        max_ratio: All of it at most so many times the live text; 0 keeps none.
+    """
+
+    generations: int = 64
+    minutes: int = 60
+    hours: int = 24
+    days: int = 30
+    evidence_days: int = 30
+    max_ratio: float = 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Socket:
+    """The daemon's socket.
+
+    Attributes:
+        path: Where it lies.
+        mode: Permission bits.
+        group: Group that owns it; None for the user's own.
+        is_default: It lies in the default directory, which is made 0700; one named otherwise must exist.
+    """
+
+    path: str
+    mode: int = 0o600
+    group: str | None = None
+    is_default: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Log:
+    """How the daemon speaks on standard error."""
+
+    level: Literal["debug", "info", "warning", "error"] = "info"
+    format: Literal["text", "json"] = "text"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Config:
+    """Everything a daemon or a one-shot command of one profile needs to know.
+
+    Attributes:
+        profile: Its name.
+        roots: What it watches; may be empty where a command only needs places.
+        state_dir: Absolute path of its state directory.
+        settings: What decides how documents are stored.
+        access: What decides who may see them.
+        max_file_bytes: Larger files are skipped.
+        hidden: Whether hidden files and folders are indexed.
+        ignore: Further patterns in gitignore form, for every root.
+        root_rules: What single roots add, in the order of `roots`.
+        poll: Whether folders are polled instead of watched; `auto` where events cannot work.
+        origins: `section.key` to where its value comes from; keys not named have their default.
+    """
+
+    profile: str
+    roots: tuple[Root, ...]
+    state_dir: str
+    socket: Socket
+    settings: Settings
+    access: AccessRules
+    max_file_bytes: int = 16 * 1024 * 1024
+    hidden: bool = False
+    ignore: tuple[str, ...] = ()
+    root_rules: tuple[RootRules, ...] = ()
+    poll: Poll = "auto"
+    durability: Durability = "checkpoint"
+    roles: Roles = field(default_factory=Roles)
+    history: History = field(default_factory=History)
+    log: Log = field(default_factory=Log)
+    origins: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
