@@ -1,0 +1,194 @@
+"""What is still to be looked at: hints gathered, coalesced by path, handed out when due, resolved in order.
+
+Owns: when a hint is due, and up to which hint everything is resolved (the barrier's question).
+Knows nothing of: inotify, files, threads, the store; the clock is an argument.
+Invariants: 1. a hint stays unresolved from `add` until the batch that took it is `done`: nothing falls between. 2. when idle
+    a closed, moved or deleted path is due at once. 3. a path written without being closed is due when it settles, and at
+    least every `LONGEST` seconds. 4. one path is one entry, however many hints name it.
+Purity: pure.
+See: docs/consistency.md (events and the barrier).
+"""
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import NamedTuple
+
+# A path being written counts as settled after this long without a further write (seconds).
+SETTLE = 0.1
+# A path being written all the time is looked at this often all the same.
+LONGEST = 1.0
+# While somebody waits: long enough for an editor that truncates and writes to reach its close (its two calls are tens of
+# microseconds apart), short enough to fit several times into the default wait of 100 ms.
+HURRIED = 0.02
+
+
+class Kind(Enum):
+    """What an event says about the writer: it is done with the path, still at it, or only touched the inode."""
+
+    DONE = "done"
+    WRITING = "writing"
+    TOUCHED = "touched"
+
+
+class Hint(NamedTuple):
+    """A path to look at.
+
+    Attributes:
+        path: Absolute, as bytes, in the spelling of the root.
+        kind: Whether a writer may still have it open.
+        tree: A folder: everything below it is to be looked at too.
+    """
+
+    path: bytes
+    kind: Kind = Kind.DONE
+    tree: bool = False
+
+
+class Taken(NamedTuple):
+    """A hint handed out, with the numbers and times it must keep when it is put back."""
+
+    path: bytes
+    tree: bool
+    oldest: int
+    first: float
+
+
+class Batch(NamedTuple):
+    """What is to be done now; give it back with `done`, or entry by entry with `put_back`.
+
+    Attributes:
+        hints: Paths to look at, oldest first.
+        reconcile: Everything is to be looked at; resolves every doubt up to `doubt`.
+        doubt: Number of the newest doubt this batch resolves; 0 for none.
+    """
+
+    hints: tuple[Taken, ...]
+    reconcile: bool
+    doubt: int
+
+
+@dataclass(slots=True)
+class _Entry:
+    oldest: int
+    newest: int
+    first: float
+    last: float
+    writing: bool
+    tree: bool
+    not_before: float = 0.0
+
+
+@dataclass(slots=True)
+class Pending:
+    """The hints that wait and those in work. Not safe for threads by itself: its owner holds one lock."""
+
+    _number: int = 0
+    _hurried_through: int = 0
+    _waiting: dict[bytes, _Entry] = field(default_factory=dict)
+    _in_work: set[int] = field(default_factory=set)
+    _doubts: list[int] = field(default_factory=list)
+    _doubt_not_before: float = 0.0
+
+    def add(self, hints: Iterable[Hint], now: float) -> int:
+        """Take hints in; return the number of the last one ever taken."""
+        for hint in hints:
+            self._number += 1
+            entry = self._waiting.get(hint.path)
+            if entry is None:
+                writing = hint.kind is Kind.WRITING
+                self._waiting[hint.path] = _Entry(self._number, self._number, now, now, writing, hint.tree)
+                continue
+            entry.newest = self._number
+            entry.tree = entry.tree or hint.tree
+            if hint.kind is not Kind.TOUCHED:
+                entry.writing = hint.kind is Kind.WRITING
+                entry.last = now
+        return self._number
+
+    def doubt(self, not_before: float = 0.0) -> int:
+        """Ask for everything to be looked at, not before a moment; several doubts become one."""
+        self._number += 1
+        self._doubts.append(self._number)
+        self._doubt_not_before = max(self._doubt_not_before, not_before)
+        return self._number
+
+    def hurry(self, through: int) -> None:
+        """Make every hint up to a number due as soon as it may be read: somebody waits for it."""
+        self._hurried_through = max(self._hurried_through, through)
+
+    def last(self) -> int:
+        """Return the number of the last hint or doubt ever taken."""
+        return self._number
+
+    def next_due(self, busy: Collection[bytes] = ()) -> float | None:
+        """Return the moment when something becomes due (maybe past); None while nothing waits."""
+        moments = [self._due(entry) for path, entry in self._waiting.items() if path not in busy]
+        if self._doubts:
+            moments.append(self._doubt_not_before)
+        return min(moments, default=None)
+
+    def take(self, now: float, limit: int, busy: Collection[bytes] = ()) -> Batch | None:
+        """Hand out what is due, oldest first, at most `limit` paths; None if nothing is.
+
+        Args:
+            now: The present moment.
+            limit: So many paths at most; the rest stays.
+            busy: Paths that must wait because an older read of them is still under way.
+        """
+        due = [(path, entry) for path, entry in self._waiting.items() if path not in busy and self._due(entry) <= now]
+        due.sort(key=lambda item: item[1].oldest)
+        hints = tuple(Taken(path, entry.tree, entry.oldest, entry.first) for path, entry in due[:limit])
+        for hint in hints:
+            del self._waiting[hint.path]
+        self._in_work.update(hint.oldest for hint in hints)
+        doubt = self._take_doubts(now)
+        return Batch(hints, bool(doubt), doubt) if hints or doubt else None
+
+    def done(self, batch: Batch) -> None:
+        """Resolve what `take` handed out, save what was put back since."""
+        self._in_work.difference_update(hint.oldest for hint in batch.hints)
+        self._in_work.discard(batch.doubt)
+
+    def put_back(self, hints: Iterable[Taken], now: float, *, not_before: float = 0.0, writing: bool = False) -> None:
+        """Return hints that could not be finished: they stay unresolved and come again, not before a moment."""
+        for hint in hints:
+            entry = self._waiting.get(hint.path)
+            if entry is None:
+                entry = _Entry(hint.oldest, hint.oldest, hint.first, now, writing, hint.tree)
+                self._waiting[hint.path] = entry
+            entry.oldest = min(entry.oldest, hint.oldest)
+            entry.tree = entry.tree or hint.tree
+            entry.not_before = max(entry.not_before, not_before)
+
+    def resolved_through(self) -> int:
+        """Return the largest number up to which every hint and doubt is resolved."""
+        unresolved = [entry.oldest for entry in self._waiting.values()]
+        unresolved.extend(self._in_work)
+        unresolved.extend(self._doubts)
+        return min(unresolved) - 1 if unresolved else self._number
+
+    def count(self) -> int:
+        """Return how many paths and doubts wait or are in work."""
+        return len(self._waiting) + len(self._in_work) + bool(self._doubts)
+
+    def doubtful(self) -> bool:
+        """Return whether everything still has to be looked at."""
+        return bool(self._doubts)
+
+    def _take_doubts(self, now: float) -> int:
+        if not self._doubts or self._doubt_not_before > now:
+            return 0
+        # One number stands for all: resolved_through() sees the oldest, and all are resolved together.
+        oldest = min(self._doubts)
+        self._doubts.clear()
+        self._doubt_not_before = 0.0
+        self._in_work.add(oldest)
+        return oldest
+
+    def _due(self, entry: _Entry) -> float:
+        settled = entry.first
+        if entry.writing:
+            hurried = entry.oldest <= self._hurried_through
+            settled = entry.last + HURRIED if hurried else min(entry.last + SETTLE, entry.first + LONGEST)
+        return max(settled, entry.not_before)

@@ -1,0 +1,107 @@
+"""What the sync says about itself: frozen values for `status`, `sync` and the barrier.
+
+Owns: the shape of these values and how the one-word state follows from them.
+Knows nothing of: how they come about, how they are shown.
+Invariants: 1. `current` is said only when all that was seen is published. 2. every degraded state has the problem that
+    says which promise is weaker.
+Purity: pure.
+See: docs/protocol.md (status, sync), docs/operations.md (problems).
+"""
+
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+from indexerd.model import SourcePath
+from indexerd.sync.problems import Problem
+
+State = Literal["building", "current", "pending", "degraded"]
+BarrierState = Literal["current", "pending", "building"]
+
+
+class Barrier(NamedTuple):
+    """The answer to "is everything written before now searchable?", and how long it took to say so."""
+
+    state: BarrierState
+    waited_seconds: float
+
+
+class RootStatus(NamedTuple):
+    """One root: `ok`, `missing`, `unreadable`, `not_a_directory` or `device_changed`."""
+
+    label: str
+    path: str
+    state: str
+
+
+class Named(NamedTuple):
+    """A file and why it is skipped or held."""
+
+    source_path: SourcePath
+    reason: str
+
+
+class Progress(NamedTuple):
+    """How far a bulk run is, in files."""
+
+    done: int
+    total: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SyncStatus:
+    """One moment of the sync.
+
+    Attributes:
+        state: building | current | pending | degraded.
+        generation: Number of the last published generation; 0 for none.
+        roots: Each root with its state.
+        pending: Paths known to need a look, and files still to be read.
+        reconciled_age_seconds: Seconds since the last complete scan ended; None before the first.
+        overflows: How often the kernel lost events since the start.
+        watches: Folders watched.
+        skipped: Files that are not indexed, with the reason; ignored ones are not listed.
+        held: Documents that cannot be looked at now, with the reason.
+        problems: What makes a promise weaker.
+        progress: Of a bulk run; None when there is none.
+    """
+
+    state: State
+    generation: int
+    roots: tuple[RootStatus, ...]
+    pending: int
+    reconciled_age_seconds: float | None
+    overflows: int
+    watches: int
+    skipped: tuple[Named, ...]
+    held: tuple[Named, ...]
+    problems: tuple[Problem, ...]
+    progress: Progress | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SyncReport:
+    """What one run of the sync did; counts are of documents."""
+
+    generation: int
+    durable: bool
+    added: int
+    updated: int
+    unchanged: int
+    deleted: int
+    skipped: tuple[Named, ...]
+    held: tuple[Named, ...]
+    chunks_active: int
+    unsafe_chunks: int
+
+    def complete(self) -> bool:
+        """Return whether nothing was skipped or held (`sync --strict`)."""
+        return not self.skipped and not self.held
+
+
+def state_of(*, building: bool, pending: int, problems: tuple[Problem, ...]) -> State:
+    """Return the one word for a moment; the weakest promise wins."""
+    if building:
+        return "building"
+    if problems:
+        return "degraded"
+    return "pending" if pending else "current"

@@ -1,0 +1,108 @@
+"""The store's upkeep beside the writer: flush, merge, collect, on a thread of its own.
+
+Owns: when upkeep is tried again after it failed.
+Knows nothing of: sources, hints, what a flush or a merge is.
+Invariants: 1. no query and no publish waits for a flush or a merge. 2. a failure is reported, backed off and tried again;
+    it ends nothing. 3. with nothing due the thread sleeps until it is woken.
+Purity: shell (one thread).
+See: docs/consistency.md (checkpoint, merge).
+"""
+
+import logging
+import threading
+from collections.abc import Callable
+from typing import Protocol
+
+_log = logging.getLogger(__name__)
+
+# A checkpoint is at most 500 ms behind: looking this often while something is unsynced keeps that with room to spare.
+_LOOK_SECONDS = 0.1
+_BACK_OFF_SECONDS = (0.5, 60.0)
+
+
+class Upkept(Protocol):
+    """The part of the store that upkeep drives."""
+
+    def checkpoint_due(self) -> bool:
+        """Return whether a checkpoint is due."""
+        ...
+
+    def checkpoint(self) -> None:
+        """Make the latest generation durable."""
+        ...
+
+    def merge_due(self) -> bool:
+        """Return whether segments are to be merged."""
+        ...
+
+    def merge_once(self) -> bool:
+        """Merge once; return whether anything was merged."""
+        ...
+
+    def collect(self) -> int:
+        """Remove what nothing references; return how many files."""
+        ...
+
+
+class Upkeep:
+    """Runs the upkeep; `wake` after each publish."""
+
+    def __init__(
+        self, store: Upkept, unsynced: Callable[[], bool], report: Callable[[str, Exception | None], None]
+    ) -> None:
+        self._store = store
+        self._unsynced = unsynced
+        self._report = report
+        self._woken = threading.Event()
+        self._stopping = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._back_off = _BACK_OFF_SECONDS[0]
+
+    def start(self) -> None:
+        """Start the thread."""
+        self._thread = threading.Thread(target=self._run, name="indexerd-upkeep", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End the thread, after what it is doing now; the last checkpoint is the caller's."""
+        self._stopping.set()
+        self._woken.set()
+        if self._thread is not None:
+            self._thread.join()
+            self._thread = None
+
+    def wake(self) -> None:
+        """Look at once whether something is due."""
+        self._woken.set()
+
+    def once(self) -> bool:
+        """Do what is due now; return whether anything was done.
+
+        Raises:
+            OSError: As the store raises it; nothing is lost, try again later.
+        """
+        done = False
+        if self._store.checkpoint_due():
+            self._store.checkpoint()
+            done = True
+        if self._store.merge_due() and self._store.merge_once():
+            done = True
+        if done:
+            self._store.collect()
+        return done
+
+    def _run(self) -> None:
+        while not self._stopping.is_set():
+            self._woken.clear()
+            try:
+                busy = self.once()
+            except Exception as error:
+                _log.warning("upkeep of the store failed (%s); it is tried again", error)
+                self._report("upkeep_failed", error)
+                self._stopping.wait(self._back_off)
+                self._back_off = min(2 * self._back_off, _BACK_OFF_SECONDS[1])
+                continue
+            self._report("upkeep_failed", None)
+            self._back_off = _BACK_OFF_SECONDS[0]
+            if not busy:
+                self._woken.wait(_LOOK_SECONDS if self._unsynced() else None)

@@ -1,0 +1,142 @@
+"""The table of folder watches, and what one kernel event means as a hint.
+
+Owns: which watch descriptor stands for which folders, the event mask, the translation of an event.
+Knows nothing of: descriptors of files, threads, what a hint leads to.
+Invariants: 1. a folder reached by several spellings gets its events under each. 2. a folder that moved away loses its
+    watches at the event, before its new place is watched: a later event never arrives under an old path for long.
+Purity: pure.
+See: docs/consistency.md (events are hints).
+"""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from indexerd.sync.pending import Hint, Kind
+
+# Values of inotify(7); the contract test holds them equal to the names of the watching library.
+MODIFY, ATTRIB, CLOSE_WRITE = 0x2, 0x4, 0x8
+MOVED_FROM, MOVED_TO, CREATE, DELETE = 0x40, 0x80, 0x100, 0x200
+DELETE_SELF, MOVE_SELF, UNMOUNT, OVERFLOW, IGNORED = 0x400, 0x800, 0x2000, 0x4000, 0x8000
+ONLYDIR, DONT_FOLLOW, EXCL_UNLINK, MASK_ADD, ISDIR = 0x1000000, 0x2000000, 0x4000000, 0x20000000, 0x40000000
+
+# Lean: nothing that reading causes (open, access, close without write), else our own scan would wake us for ever.
+# MODIFY stays because a file may be written for hours without being closed.
+_CHANGES = MODIFY | ATTRIB | CLOSE_WRITE | MOVED_FROM | MOVED_TO | CREATE | DELETE
+FOLDER_MASK = _CHANGES | ONLYDIR | DONT_FOLLOW | EXCL_UNLINK | MASK_ADD
+# A root may be given through a link, and nobody above it tells when it goes.
+ROOT_MASK = _CHANGES | DELETE_SELF | MOVE_SELF | ONLYDIR | EXCL_UNLINK | MASK_ADD
+
+_WRITING = MODIFY | CREATE
+_FINISHED = CLOSE_WRITE | MOVED_FROM | MOVED_TO | DELETE
+
+
+class Event(NamedTuple):
+    """One record of the kernel: watch descriptor, mask, name inside the folder (empty for the folder itself)."""
+
+    wd: int
+    mask: int
+    name: bytes
+
+
+class Harvest(NamedTuple):
+    """What a batch of events says.
+
+    Attributes:
+        hints: Paths to look at, in the order of the events.
+        overflowed: Events were lost: everything is in doubt.
+        dropped: Watches to remove, because their folder moved away.
+    """
+
+    hints: tuple[Hint, ...]
+    overflowed: bool
+    dropped: tuple[int, ...]
+
+
+class WatchTable:
+    """Folders by watch descriptor and back. Not safe for threads by itself."""
+
+    def __init__(self) -> None:
+        self._folders: dict[int, tuple[bytes, ...]] = {}
+        self._watch: dict[bytes, int] = {}
+
+    def __len__(self) -> int:
+        return len(self._folders)
+
+    def __contains__(self, folder: bytes) -> bool:
+        return folder in self._watch
+
+    def add(self, wd: int, folder: bytes) -> None:
+        """Note that a descriptor stands for a folder; the kernel gives one descriptor to one inode."""
+        old = self._watch.get(folder)
+        if old is not None and old != wd:
+            self._release(old, folder)
+        self._watch[folder] = wd
+        known = self._folders.get(wd, ())
+        if folder not in known:
+            self._folders[wd] = (*known, folder)
+
+    def gone(self, wd: int) -> None:
+        """Forget a descriptor that the kernel has removed."""
+        for folder in self._folders.pop(wd, ()):
+            if self._watch.get(folder) == wd:
+                del self._watch[folder]
+
+    def drop_below(self, prefixes: Iterable[bytes]) -> tuple[int, ...]:
+        """Forget the folders at and below these paths; return the descriptors that stand for nothing any more."""
+        tops = tuple(prefixes)
+        if not tops:
+            return ()
+        below = tuple(top + b"/" for top in tops)
+        return self._drop([folder for folder in self._watch if folder in tops or folder.startswith(below)])
+
+    def keep_only(self, root: bytes, folders: frozenset[bytes]) -> tuple[int, ...]:
+        """Forget the folders at and below a root that are not among those given; return descriptors left over."""
+        below = root + b"/"
+        return self._drop([f for f in self._watch if f not in folders and (f == root or f.startswith(below))])
+
+    def read(self, events: Iterable[Event]) -> Harvest:
+        """Turn events into hints and keep the table in step with them."""
+        hints: list[Hint] = []
+        overflowed = False
+        moved_away: list[bytes] = []
+        for event in events:
+            if event.mask & OVERFLOW:
+                overflowed = True
+            elif event.mask & IGNORED:
+                self.gone(event.wd)
+            else:
+                found = [hint_of(folder, event) for folder in self._folders.get(event.wd, ())]
+                hints.extend(found)
+                if event.mask & MOVED_FROM and event.mask & ISDIR:
+                    moved_away.extend(hint.path for hint in found)
+        return Harvest(tuple(hints), overflowed, self.drop_below(moved_away))
+
+    def _drop(self, folders: list[bytes]) -> tuple[int, ...]:
+        unused = []
+        for folder in folders:
+            wd = self._watch.pop(folder)
+            if self._release(wd, folder):
+                unused.append(wd)
+        return tuple(unused)
+
+    def _release(self, wd: int, folder: bytes) -> bool:
+        left = tuple(known for known in self._folders.get(wd, ()) if known != folder)
+        if left:
+            self._folders[wd] = left
+            return False
+        return self._folders.pop(wd, None) is not None
+
+
+def hint_of(folder: bytes, event: Event) -> Hint:
+    """Return the path that one event asks to be looked at.
+
+    A folder's own event (no name) and any event about a folder mean: look at all below it.
+    """
+    if not event.name:
+        return Hint(folder, Kind.DONE, tree=True)
+    path = folder + b"/" + event.name
+    if event.mask & ISDIR:
+        return Hint(path, Kind.DONE, tree=True)
+    if event.mask & _FINISHED:
+        return Hint(path, Kind.DONE)
+    return Hint(path, Kind.WRITING if event.mask & _WRITING else Kind.TOUCHED)

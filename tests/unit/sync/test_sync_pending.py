@@ -1,0 +1,148 @@
+"""Hints wait, coalesce, become due and are resolved in order."""
+
+from indexerd.sync.pending import HURRIED, LONGEST, SETTLE, Hint, Kind, Pending
+
+NOTE = b"/r/note.md"
+OTHER = b"/r/other.md"
+
+
+def test_a_closed_path_is_due_at_once():
+    """A path whose writer is done is handed out in the moment it is named."""
+    pending = Pending()
+    pending.add([Hint(NOTE)], 10.0)
+    assert pending.next_due() == 10.0
+    batch = pending.take(10.0, 100)
+    assert [hint.path for hint in batch.hints] == [NOTE]
+
+
+def test_a_path_being_written_waits_until_it_settles():
+    """A write without a close is not handed out before the writer has paused."""
+    pending = Pending()
+    pending.add([Hint(NOTE, Kind.WRITING)], 10.0)
+    assert pending.take(10.0, 100) is None
+    assert pending.next_due() == 10.0 + SETTLE
+    pending.add([Hint(NOTE, Kind.WRITING)], 10.05)
+    assert pending.next_due() == 10.05 + SETTLE
+    assert pending.take(10.05 + SETTLE, 100) is not None
+
+
+def test_a_path_written_for_ever_is_due_every_second():
+    """A writer that never pauses cannot put its file off for longer than a second."""
+    pending = Pending()
+    moment = 10.0
+    while pending.take(moment, 100) is None:
+        pending.add([Hint(NOTE, Kind.WRITING)], moment)
+        moment += SETTLE / 2
+    assert moment <= 10.0 + LONGEST + SETTLE
+
+
+def test_a_close_ends_the_wait():
+    """The close of a file being written makes it due at once."""
+    pending = Pending()
+    pending.add([Hint(NOTE, Kind.WRITING), Hint(NOTE, Kind.DONE)], 10.0)
+    assert pending.take(10.0, 100) is not None
+
+
+def test_a_touch_does_not_reopen_a_closed_path():
+    """A change of times or mode after the close leaves the path due."""
+    pending = Pending()
+    pending.add([Hint(NOTE, Kind.DONE), Hint(NOTE, Kind.TOUCHED)], 10.0)
+    assert pending.take(10.0, 100) is not None
+
+
+def test_a_touch_does_not_end_a_write():
+    """A change of mode while a writer is at work does not make the path due."""
+    pending = Pending()
+    pending.add([Hint(NOTE, Kind.WRITING), Hint(NOTE, Kind.TOUCHED)], 10.0)
+    assert pending.take(10.0, 100) is None
+
+
+def test_somebody_waiting_shortens_the_wait_for_a_writer():
+    """A hurried path is due after a short pause of its writer, not after the long one."""
+    pending = Pending()
+    number = pending.add([Hint(NOTE, Kind.WRITING)], 10.0)
+    pending.hurry(number)
+    assert pending.next_due() == 10.0 + HURRIED
+
+
+def test_many_hints_for_one_path_are_one_entry():
+    """A path named a thousand times is looked at once."""
+    pending = Pending()
+    pending.add([Hint(NOTE)] * 1000, 10.0)
+    assert pending.count() == 1
+    assert len(pending.take(10.0, 100).hints) == 1
+
+
+def test_a_hint_is_unresolved_until_its_batch_is_done():
+    """What is taken but not done still counts as unresolved."""
+    pending = Pending()
+    number = pending.add([Hint(NOTE)], 10.0)
+    batch = pending.take(10.0, 100)
+    assert pending.resolved_through() < number
+    pending.done(batch)
+    assert pending.resolved_through() == number
+
+
+def test_a_hint_that_comes_while_its_path_is_in_work_is_looked_at_again():
+    """A change during the read makes a new entry, resolved only by a new look."""
+    pending = Pending()
+    pending.add([Hint(NOTE)], 10.0)
+    batch = pending.take(10.0, 100)
+    later = pending.add([Hint(NOTE)], 10.1)
+    pending.done(batch)
+    assert pending.resolved_through() < later
+    pending.done(pending.take(10.1, 100))
+    assert pending.resolved_through() == later
+
+
+def test_later_hints_do_not_hold_up_earlier_ones():
+    """What one waits for is resolved although other paths keep changing."""
+    pending = Pending()
+    first = pending.add([Hint(NOTE)], 10.0)
+    batch = pending.take(10.0, 100)
+    pending.add([Hint(OTHER)], 10.1)
+    pending.done(batch)
+    assert pending.resolved_through() == first
+
+
+def test_what_is_put_back_stays_unresolved_and_keeps_its_age():
+    """A path whose read failed is tried again and holds the barrier meanwhile."""
+    pending = Pending()
+    number = pending.add([Hint(NOTE)], 10.0)
+    batch = pending.take(10.0, 100)
+    pending.put_back(batch.hints, 10.1, not_before=11.0)
+    pending.done(batch)
+    assert pending.resolved_through() < number
+    assert pending.take(10.5, 100) is None
+    assert pending.take(11.0, 100).hints[0].oldest == batch.hints[0].oldest
+
+
+def test_a_busy_path_stays_until_its_older_read_is_back():
+    """A path that a worker reads right now is not read a second time beside it."""
+    pending = Pending()
+    pending.add([Hint(NOTE), Hint(OTHER)], 10.0)
+    batch = pending.take(10.0, 100, busy={NOTE})
+    assert [hint.path for hint in batch.hints] == [OTHER]
+    assert pending.take(10.0, 100).hints[0].path == NOTE
+
+
+def test_doubts_are_one_and_wait_for_their_moment():
+    """Several doubts lead to one look at everything, not before the latest moment asked for."""
+    pending = Pending()
+    pending.doubt(12.0)
+    last = pending.doubt(11.0)
+    assert pending.take(11.5, 100) is None
+    batch = pending.take(12.0, 100)
+    assert batch.reconcile
+    assert pending.resolved_through() < last
+    pending.done(batch)
+    assert pending.resolved_through() == last
+
+
+def test_a_batch_holds_the_oldest_first_and_leaves_the_rest():
+    """The limit cuts behind the oldest; the rest comes with the next batch."""
+    pending = Pending()
+    pending.add([Hint(b"/r/%d" % number) for number in range(10)], 10.0)
+    first = pending.take(10.0, 4)
+    assert [hint.path for hint in first.hints] == [b"/r/0", b"/r/1", b"/r/2", b"/r/3"]
+    assert len(pending.take(10.0, 100).hints) == 6
