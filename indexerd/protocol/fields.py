@@ -91,8 +91,7 @@ class Fields:
         return self.maybe_texts(name) or ()
 
     def maybe_texts(self, name: str) -> tuple[str, ...] | None:
-        """Return a list of strings, or None when the field is absent: for roles, naming none differs from not
-        naming."""
+        """Return a list of strings, or None when the field is absent: to name no role differs from not naming any."""
         value = self._get(name)
         if value is None:
             return None
@@ -103,8 +102,7 @@ class Fields:
         return tuple(_text(name, item) for item in value)
 
     def pairs(self, name: str) -> tuple[tuple[str, str], ...]:
-        """Return `key: value` conditions from an object whose values are strings or lists of strings, or from
-        `key=value` texts."""
+        """Return conditions from an object of strings or lists of strings, or from `key=value` texts."""
         value = self._get(name)
         if value is None:
             return ()

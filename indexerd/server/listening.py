@@ -1,0 +1,159 @@
+"""The socket file: made safely, taken over from the dead, never from the living.
+
+Owns: the rules for the socket's directory, mode and age.
+Knows nothing of: what is said over the socket.
+Invariants: 1. the socket has its mode before it listens. 2. a path is unlinked only if it is a socket that refused a
+    connection,
+    or our own. 3. the directory can be written by nobody else.
+Purity: shell (sockets, the socket's directory).
+See: docs/operations.md (the socket), docs/threat-model.md.
+"""
+
+import errno
+import os
+import socket
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+
+from indexerd.errors import BusyError, ConfigError
+
+# sun_path has 108 bytes with the closing NUL.
+_MAX_PATH_BYTES = 107
+# Connections that wait for accept: a storm of clients must not see EAGAIN while the loop is at something else.
+_BACKLOG = 512
+_PROBE_SECONDS = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Listener:
+    """A listening socket and, if it is our own file, which one."""
+
+    socket: socket.socket
+    path: str
+    identity: tuple[int, int] | None
+
+    def close(self) -> None:
+        """Stop listening and remove the file, if it still is the one that was made."""
+        self.socket.close()
+        try:
+            found = os.lstat(self.path)
+            if (found.st_dev, found.st_ino) == self.identity:
+                Path(self.path).unlink()
+        except OSError:
+            # Gone, or out of reach: there is nothing left to do for it.
+            return
+
+
+def listen(path: str, *, mode: int = 0o600, group: int | None = None, own_directory: bool = True) -> Listener:
+    """Listen on a Unix socket at `path`. Hold a lock against other starters on the directory while calling.
+
+    Args:
+        path: Absolute path, at most 107 bytes.
+        mode: Permission bits of the socket.
+        group: Group number that may use it, or None.
+        own_directory: The directory is ours: it is made, and made private. Otherwise it must exist.
+
+    Raises:
+        BusyError: A living daemon answers there.
+        ConfigError: The path is too long, is no socket, or its directory is not safe; says which.
+        OSError: The file system refused.
+    """
+    if len(os.fsencode(path)) > _MAX_PATH_BYTES:
+        raise ConfigError(
+            [f"socket path {path} has more than {_MAX_PATH_BYTES} bytes: choose a shorter one with --socket"]
+        )
+    _prepare_directory(str(Path(path).parent), own=own_directory, group=group)
+    _remove_stale(path)
+    listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
+    try:
+        _bind(listening, path)
+        if group is not None:
+            os.chown(path, -1, group)
+        Path(path).chmod(mode)
+        listening.listen(_BACKLOG)
+        made = os.lstat(path)
+    except OSError:
+        listening.close()
+        raise
+    return Listener(listening, path, (made.st_dev, made.st_ino))
+
+
+def take_over(descriptor: int) -> Listener:
+    """Use a listening socket that a service manager opened (LISTEN_FDS); its file is not ours to remove.
+
+    Raises:
+        ConfigError: The descriptor is no Unix stream socket.
+    """
+    try:
+        given = socket.socket(fileno=descriptor)
+    except OSError as error:
+        raise ConfigError([f"descriptor {descriptor} is no socket: {error.strerror}"]) from error
+    if given.family != socket.AF_UNIX or given.type != socket.SOCK_STREAM:
+        given.close()
+        raise ConfigError([f"descriptor {descriptor} is no Unix stream socket"])
+    name = given.getsockname()
+    return Listener(given, name if isinstance(name, str) else os.fsdecode(name), None)
+
+
+def _bind(listening: socket.socket, path: str) -> None:
+    # The mask is the process's, and for an instant: without it the file would be open to all until chmod.
+    before = os.umask(0o177)
+    try:
+        listening.bind(path)
+    finally:
+        os.umask(before)
+
+
+def _prepare_directory(directory: str, *, own: bool, group: int | None) -> None:
+    """Make our own directory private, or refuse a given one that others can write."""
+    if own:
+        Path(directory).mkdir(mode=0o700, parents=True, exist_ok=True)
+    try:
+        descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW * own | os.O_CLOEXEC)
+    except OSError as error:
+        raise ConfigError([f"socket directory {directory}: {error.strerror}"]) from error
+    try:
+        _check_directory(descriptor, directory, own=own, group=group)
+    finally:
+        os.close(descriptor)
+
+
+def _check_directory(descriptor: int, directory: str, *, own: bool, group: int | None) -> None:
+    """Decide by the open directory, not by its name: the name may be another by now."""
+    found = os.fstat(descriptor)
+    owners = (os.geteuid(),) if own else (os.geteuid(), 0)
+    if found.st_uid not in owners:
+        raise ConfigError([f"socket directory {directory} belongs to user {found.st_uid}: name another with --socket"])
+    if own:
+        if group is not None:
+            os.fchown(descriptor, -1, group)
+        os.fchmod(descriptor, 0o700 if group is None else 0o750)
+    elif found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        raise ConfigError(
+            [f"socket directory {directory} can be written by others: remove that right, or name another"]
+        )
+
+
+def _remove_stale(path: str) -> None:
+    """Remove what a dead daemon left; refuse what is no socket, or answers."""
+    try:
+        found = os.lstat(path)
+    except FileNotFoundError:
+        return
+    if not stat.S_ISSOCK(found.st_mode):
+        raise ConfigError([f"{path} exists and is no socket: remove it, or name another path with --socket"])
+    if _answers(path):
+        raise BusyError(f"a daemon is already running at {path}")
+    Path(path).unlink()
+
+
+def _answers(path: str) -> bool:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC) as probe:
+        probe.settimeout(_PROBE_SECONDS)
+        try:
+            probe.connect(path)
+        except OSError as error:
+            # Only a refusal proves that nobody listens: a full backlog, a timeout or missing rights are signs of life.
+            return error.errno not in (errno.ECONNREFUSED, errno.ENOENT)
+    return True

@@ -1,0 +1,171 @@
+"""The server: accepts, counts, refuses, and tells subscribers.
+
+Owns: the event loop and its thread, the table of connections.
+Knows nothing of: what is said on a connection.
+Invariants: 1. connections are counted per user, and other users can never take the owner's last ones. 2. `stop` returns
+    only when nothing is served any more.
+Purity: shell (asyncio, threads).
+See: docs/protocol.md (limits), docs/operations.md.
+"""
+
+import asyncio
+import functools
+import logging
+import resource
+import socket
+import threading
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from types import MappingProxyType
+
+from indexerd.protocol.messages import Payload, WireError
+from indexerd.server.listening import Listener
+from indexerd.server.peers import peer_of
+from indexerd.server.talking import Dispatch, Hall, Limits, Refusal, Talk
+from indexerd.service.callers import Caller
+
+__all__ = ["Dispatch", "Limits", "Server"]
+
+_log = logging.getLogger(__name__)
+
+# File descriptors that the rest of the process needs: segments, watches, the store, workers' pipes.
+_OTHER_DESCRIPTORS = 192
+_STOP_SECONDS = 5.0
+
+
+class Server:
+    """Serves one listener from a thread of its own."""
+
+    def __init__(self, listener: Listener, service: Dispatch, limits: Limits | None = None) -> None:
+        self._listener = listener
+        self._service = service
+        self._limits = limits or Limits()
+        self._total = min(self._limits.total, _descriptors_left())
+        self._loop = asyncio.new_event_loop()
+        self._talks: set[Talk] = set()
+        self._subscribers: set[Talk] = set()
+        self._users: Counter[int] = Counter()
+        self._refused = 0
+        self._calls = ThreadPoolExecutor(self._limits.calls, thread_name_prefix="indexerd-call")
+        self._thread = threading.Thread(target=self._run, name="indexerd-socket", daemon=True)
+        self._accepting: asyncio.Task[None] | None = None
+        self._hall = Hall(
+            service=service,
+            limits=self._limits,
+            calls=self._calls,
+            loop=self._loop,
+            closed=self._forget,
+            subscribed=self._subscribers.add,
+        )
+
+    def start(self) -> None:
+        """Begin to answer; returns at once."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Stop accepting, finish what is at work, close every connection, and return."""
+        if self._thread.ident is None:
+            self._listener.close()
+            self._loop.close()
+            return
+        # The calls first: what they answer must still be sent by a living loop.
+        self._loop.call_soon_threadsafe(self._stop_accepting)
+        self._calls.shutdown(wait=True, cancel_futures=True)
+        self._loop.call_soon_threadsafe(self._say_goodbye)
+        self._thread.join(_STOP_SECONDS)
+
+    def tell(self, topic: str, payload_for: Callable[[Caller], Payload | None]) -> None:
+        """Notify every subscriber; from any thread.
+
+        Args:
+            topic: What happened.
+            payload_for: What this caller is told; None for nothing. Called on the server's thread, must not block.
+        """
+        if not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._tell, topic, payload_for)
+
+    def statistics(self) -> Payload:
+        """Return how many connections there are and were refused."""
+        return MappingProxyType({"connections": len(self._talks), "refused": self._refused, "limit": self._total})
+
+    # --- on the loop's thread ---
+
+    def _run(self) -> None:
+        asyncio.set_event_loop(self._loop)
+        self._listener.socket.setblocking(False)
+        self._accepting = self._loop.create_task(self._accept_all())
+        try:
+            self._loop.run_forever()
+        finally:
+            self._loop.run_until_complete(self._loop.shutdown_asyncgens())
+            self._loop.close()
+
+    async def _accept_all(self) -> None:
+        while True:
+            try:
+                connection, _ = await self._loop.sock_accept(self._listener.socket)
+            except OSError as error:
+                if self._listener.socket.fileno() < 0:
+                    return
+                # Out of descriptors: those who are in are served on; the others wait in the backlog.
+                _log.warning("cannot accept: %s", error)
+                await asyncio.sleep(1.0)
+                continue
+            await self._loop.connect_accepted_socket(functools.partial(self._receive, connection), connection)
+
+    def _receive(self, connection: socket.socket) -> asyncio.Protocol:
+        """Decide who this is and whether there is room."""
+        try:
+            caller = self._service.admit(peer_of(connection))
+        except OSError:
+            caller = None
+        if caller is None:
+            return self._refuse("forbidden", "this daemon does not serve you")
+        if not self._has_room(caller):
+            return self._refuse("busy", "too many connections: try again later")
+        talk = Talk(self._hall, caller)
+        self._talks.add(talk)
+        self._users[caller.uid] += 1
+        return talk
+
+    def _has_room(self, caller: Caller) -> bool:
+        reserve = 0 if caller.is_owner else min(self._limits.per_user, self._total // 2)
+        return len(self._talks) < self._total - reserve and self._users[caller.uid] < self._limits.per_user
+
+    def _refuse(self, code: str, message: str) -> Refusal:
+        self._refused += 1
+        return Refusal(WireError(code=code, message=message))
+
+    def _forget(self, talk: Talk) -> None:
+        self._talks.discard(talk)
+        self._subscribers.discard(talk)
+        self._users[talk.caller.uid] -= 1
+
+    def _tell(self, topic: str, payload_for: Callable[[Caller], Payload | None]) -> None:
+        for talk in tuple(self._subscribers):
+            payload = payload_for(talk.caller)
+            if payload is not None:
+                talk.tell(topic, payload)
+
+    def _stop_accepting(self) -> None:
+        if self._accepting is not None:
+            self._accepting.cancel()
+        # Behind the cancellation's own step: the loop must have let go of the descriptor before it is closed.
+        self._loop.call_soon(self._listener.close)
+
+    def _say_goodbye(self) -> None:
+        for talk in tuple(self._talks):
+            talk.refuse(WireError(code="shutting_down", message="the daemon is stopping"))
+        # One turn of the loop sends what the sockets take at once; who does not read must not hold up the end.
+        self._loop.call_later(0.05, self._end)
+
+    def _end(self) -> None:
+        for talk in tuple(self._talks):
+            talk.abort()
+        self._loop.call_soon(self._loop.stop)
+
+
+def _descriptors_left() -> int:
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return max(16, soft - _OTHER_DESCRIPTORS) if soft != resource.RLIM_INFINITY else 1 << 20
