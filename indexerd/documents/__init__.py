@@ -1,0 +1,19 @@
+"""From the bytes of one document to chunks, names and metadata.
+
+Owns: formats, front matter, chunks.
+Knows nothing of: files, terms, the store, rights.
+Invariants: see the modules; `parse.py` states those of the whole.
+Purity: pure.
+See: docs/search.md (chunks).
+"""
+
+from indexerd.documents.frontmatter import FRONT_MATTER_VERSION
+from indexerd.documents.parse import DOCUMENTS_VERSION, ParsedChunk, ParsedDocument, parse_document
+
+__all__ = [
+    "DOCUMENTS_VERSION",
+    "FRONT_MATTER_VERSION",
+    "ParsedChunk",
+    "ParsedDocument",
+    "parse_document",
+]

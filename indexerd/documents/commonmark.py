@@ -1,0 +1,362 @@
+"""The block structure of CommonMark, as far as headings and fences depend on it.
+
+Owns: containers (block quotes, list items), paragraphs with lazy lines, setext underlines, indented code, HTML blocks,
+    link reference definitions.
+Knows nothing of: inline markup, tables, chunks, bytes.
+Invariants: 1. headings and fences equal those of a reference parser. 2. each line is looked at once per open container,
+    and at most `_MAX_DEPTH` containers open: linear time.
+Purity: pure.
+See: docs/search.md (chunks); the names follow the CommonMark specification 0.31.
+"""
+
+import re
+from functools import lru_cache
+from itertools import accumulate
+
+from indexerd.documents.outline import Block, Heading, clean_title
+
+# Deeper containers are read as text. Real documents nest five or six levels; the bound keeps a line of a million `>`
+# from costing a million containers.
+_MAX_DEPTH = 64
+
+_SETEXT = re.compile(r"(?:=++|-++)[ \t]*+\Z")
+_THEMATIC = re.compile(r"(?:(?:\*[ \t]*+){3,}+|(?:-[ \t]*+){3,}+|(?:_[ \t]*+){3,}+)\Z")
+_ATX = re.compile(r"(\#{1,6})(?:[ \t]|\Z)")
+_FENCE = re.compile(r"(`{3,}+)[^`]*\Z|(~{3,}+)")
+_MARKER = re.compile(r"(?:[-+*]|(\d{1,9})[.)])(?= |\Z)")
+# What may hold tabs that decide structure; behind it they are text.
+_PREFIX = re.compile(r"[ \t>*+\-\d.)]*+")
+# A line that begins so can only be, or continue, a paragraph, and cannot continue a list item otherwise than lazily.
+_PLAIN = re.compile(r"[^ \t>*+\-\d<_=#`~]")
+
+_BLOCK_TAGS = (
+    "address|article|aside|base|basefont|blockquote|body|caption|center|col|colgroup|dd|details|dialog|dir|div|dl|dt|"
+    "fieldset|figcaption|figure|footer|form|frame|frameset|h1|h2|h3|h4|h5|h6|head|header|hr|html|iframe|legend|li|link|"
+    "main|menu|menuitem|nav|noframes|ol|optgroup|option|p|param|search|section|summary|table|tbody|td|tfoot|th|thead|"
+    "title|tr|track|ul"
+)
+_ATTRIBUTE = r"""\s+[A-Za-z_:][A-Za-z0-9_.:-]*+(?:\s*=\s*(?:[^\s"'=<>`]++|'[^']*+'|"[^"]*+"))?"""
+_HTML_START = re.compile(
+    r"<(?:(?P<raw>(?:script|pre|style|textarea)(?=[\s>]|\Z))|(?P<comment>!--)|(?P<instruction>\?)"
+    r"|(?P<declaration>![A-Za-z])|(?P<cdata>!\[CDATA\[)"
+    rf"|(?P<block>/?(?:{_BLOCK_TAGS})(?=\s|/?>|\Z))"
+    rf"|(?P<tag>(?:[A-Za-z][A-Za-z0-9-]*+(?:{_ATTRIBUTE})*+\s*/?>|/[A-Za-z][A-Za-z0-9-]*+\s*>)\s*\Z))",
+    re.IGNORECASE,
+)
+HTML_ENDS = {
+    "raw": re.compile(r"</(?:script|pre|style|textarea)>", re.IGNORECASE),
+    "comment": re.compile("-->"),
+    "instruction": re.compile(r"\?>"),
+    "declaration": re.compile(">"),
+    "cdata": re.compile(r"\]\]>"),
+}
+
+_REFERENCE = re.compile(
+    r"""\[(?=[^\]]*[^\s\]])(?:[^\[\]\\]|\\.){1,999}+\]:[ \t]*+\n?[ \t]*+"""
+    r"""(?:<(?:[^<>\\\n]|\\.)*+>|[^\s<\x00-\x1f][^\s\x00-\x1f]*+)"""
+    r"""(?:(?:[ \t]++\n?[ \t]*+|\n[ \t]*+)"""
+    r"""(?:"(?:[^"\\]|\\.)*+"|'(?:[^'\\]|\\.)*+'|\((?:[^()\\]|\\.)*+\))[ \t]*+(?=\n|\Z)"""
+    r"""|[ \t]*+(?=\n|\Z))\n?""",
+    re.DOTALL,
+)
+
+
+def html_kind(line: str) -> str:
+    """Return which of the seven kinds of HTML block a line that begins with `<` opens; empty for none."""
+    match = _HTML_START.match(line)
+    return match.lastgroup or "" if match else ""
+
+
+def atx_title(content: str) -> str:
+    """Return the title of an ATX heading from what follows its opening `#`s: a closing sequence is dropped."""
+    content = content.strip(" \t\r")
+    if content.endswith("#"):
+        head = content.rstrip("#")
+        if not head or head[-1] in " \t":
+            content = head
+    return clean_title(content)
+
+
+def scan(text: str) -> tuple[list[Heading], list[Block]]:
+    """Return the headings and fences of a text, those inside block quotes and list items included."""
+    lines = text.split("\n")
+    if not lines[-1]:
+        lines.pop()
+    scanner = _Scanner()
+    for number, line in enumerate(lines):
+        scanner.feed(number, line)
+    scanner.finish(len(lines))
+    starts = list(accumulate((len(line) + 1 for line in lines), initial=0))
+    starts[-1] = len(text)
+    headings = [
+        Heading(
+            starts[found.first],
+            starts[found.behind],
+            found.level,
+            found.title,
+            found.depth,
+            starts[found.container.closed] if found.container else -1,
+        )
+        for found in scanner.headings
+    ]
+    return headings, [Block(starts[first], starts[behind]) for first, behind in scanner.fences]
+
+
+class _Container:
+    """An open block quote (`indent` is 0) or list item (`indent` columns of content offset)."""
+
+    __slots__ = ("closed", "filled", "indent")
+
+    def __init__(self, indent: int) -> None:
+        self.indent = indent
+        self.filled = False
+        self.closed = 0
+
+
+class _Found:
+    """A heading in line numbers."""
+
+    __slots__ = ("behind", "container", "depth", "first", "level", "title")
+
+    def __init__(self, lines: tuple[int, int], level: int, title: str, stack: list[_Container]) -> None:
+        self.first, self.behind = lines
+        self.level, self.title = level, title
+        self.depth = len(stack)
+        self.container = stack[-1] if stack else None
+
+
+class _Scanner:
+    """Reads lines in order. Exactly one leaf is open: a paragraph, a fence, an HTML block, or none of these."""
+
+    def __init__(self) -> None:
+        self.headings: list[_Found] = []
+        self.fences: list[tuple[int, int]] = []
+        self._stack: list[_Container] = []
+        self._paragraph: list[str] | None = None
+        self._paragraph_first = 0
+        self._fence: re.Pattern[str] | None = None
+        self._fence_first = 0
+        self._html = ""
+
+    def feed(self, number: int, line: str) -> None:
+        """Read the next line."""
+        if self._fence is None and not self._html:
+            if self._paragraph is not None:
+                if _PLAIN.match(line):
+                    self._paragraph.append(line)
+                    return
+            elif not self._stack and _PLAIN.match(line):
+                self._paragraph, self._paragraph_first = [line], number
+                return
+        line = line.removesuffix("\r")
+        if "\t" in line:
+            prefix = _PREFIX.match(line).end()  # type: ignore[union-attr]  # an empty match always exists
+            line = line[:prefix].expandtabs(4) + line[prefix:]
+        matched, position = self._match_containers(line)
+        if matched == len(self._stack) and (self._fence is not None or self._html):
+            self._continue_leaf(number, line, position)
+        else:
+            self._open_blocks(number, line, matched, position)
+
+    def finish(self, count: int) -> None:
+        """Close all that is open behind the last line."""
+        self._close(count, 0)
+        self._end_leaf(count)
+
+    def _match_containers(self, line: str) -> tuple[int, int]:
+        """Return how many open containers this line continues, and where its rest begins."""
+        position, length = 0, len(line)
+        for index, container in enumerate(self._stack):
+            first = length - len(line[position:].lstrip(" "))
+            if container.indent == 0:
+                if first - position > 3 or first >= length or line[first] != ">":
+                    return index, position
+                position = first + 1
+                if position < length and line[position] == " ":
+                    position += 1
+            elif first >= length or not line[first:].strip(" \t"):
+                if not container.filled:
+                    return index, position
+                position = first
+            elif first - position >= container.indent:
+                position += container.indent
+            else:
+                return index, position
+        return len(self._stack), position
+
+    def _continue_leaf(self, number: int, line: str, position: int) -> None:
+        if self._fence is not None:
+            if self._fence.match(line, position):
+                self.fences.append((self._fence_first, number + 1))
+                self._fence = None
+        elif self._html in HTML_ENDS:
+            if HTML_ENDS[self._html].search(line, position):
+                self._html = ""
+        elif not line[position:].strip(" \t"):
+            self._html = ""
+
+    def _open_blocks(self, number: int, line: str, matched: int, position: int) -> None:
+        """Read what is left of a line behind the containers that it continues."""
+        if matched < len(self._stack) and self._paragraph is None:
+            self._close(number, matched)
+        lazy = matched < len(self._stack)
+        while True:
+            first = len(line) - len(line[position:].lstrip(" "))
+            rest = line[first:]
+            if not rest.strip(" \t"):
+                self._close(number, matched)
+                self._paragraph = None
+                return
+            if first - position >= 4:
+                break
+            opened = -1
+            if rest[0] in ">-+*0123456789" and (matched < _MAX_DEPTH):
+                opened = self._open_container(number, rest, first - position, matched)
+            if opened >= 0:
+                matched, lazy, position = len(self._stack), False, first + opened
+                continue
+            if rest[0] in "#`~<=-*_" and self._open_leaf(number, rest, first - position, matched):
+                return
+            break
+        if self._paragraph is not None:
+            self._paragraph.append(rest)
+            return
+        del lazy
+        self._close(number, matched)
+        self._fill()
+        if first - position < 4:
+            self._paragraph, self._paragraph_first = [rest], number
+
+    def _open_container(self, number: int, rest: str, indent: int, matched: int) -> int:
+        """Open a block quote or list item that `rest` begins; return the width of its marker, or -1."""
+        if rest[0] == ">":
+            self._push(number, matched, 0)
+            return 2 if rest[1:2] == " " else 1
+        marker = _MARKER.match(rest)
+        if marker is None:
+            return -1
+        own = self._paragraph is not None and matched == len(self._stack)
+        if own and _SETEXT.match(rest) and self._heading_ahead():
+            return -1
+        if _THEMATIC.match(rest):
+            return -1
+        width = marker.end()
+        content = rest[width:]
+        blank = not content.strip(" \t")
+        if own and (blank or (marker[1] not in (None, "1") and int(marker[1]) != 1)):
+            return -1
+        spaces = len(content) - len(content.lstrip(" "))
+        if blank or spaces > 4:
+            spaces = 1
+        self._push(number, matched, indent + width + spaces)
+        return len(rest) if blank else width + spaces
+
+    def _heading_ahead(self) -> bool:
+        """Return whether the open paragraph holds more than link reference definitions."""
+        return _skip_references(self._paragraph or []) < len(self._paragraph or [])
+
+    def _push(self, number: int, matched: int, indent: int) -> None:
+        self._close(number, matched)
+        self._paragraph = None
+        self._fill()
+        self._stack.append(_Container(indent))
+
+    def _open_leaf(self, number: int, rest: str, indent: int, matched: int) -> bool:
+        """Open or finish a leaf that interrupts paragraphs; return whether the line was one."""
+        own = self._paragraph is not None and matched == len(self._stack)
+        character = rest[0]
+        if character == "#":
+            return self._atx(number, rest, matched)
+        if character in "`~":
+            return self._open_fence(number, rest, matched)
+        if character == "<":
+            return self._open_html(number, rest, matched)
+        if own and character in "=-" and _SETEXT.match(rest) and self._setext(number, character):
+            return True
+        if character in "*-_" and _THEMATIC.match(rest):
+            self._start_leaf(number, matched)
+            return True
+        del indent
+        return False
+
+    def _start_leaf(self, number: int, matched: int) -> None:
+        self._close(number, matched)
+        self._paragraph = None
+        self._fill()
+
+    def _atx(self, number: int, rest: str, matched: int) -> bool:
+        match = _ATX.match(rest)
+        if match is None:
+            return False
+        self._start_leaf(number, matched)
+        title = atx_title(rest[match.end() :])
+        self.headings.append(_Found((number, number + 1), len(match[1]), title, self._stack))
+        return True
+
+    def _setext(self, number: int, character: str) -> bool:
+        paragraph = self._paragraph or []
+        skipped = _skip_references(paragraph)
+        if skipped == len(paragraph):
+            # Definitions alone are no paragraph: what follows them starts one.
+            self._paragraph = None
+            return False
+        title = clean_title("\n".join(line.strip(" \t\r") for line in paragraph[skipped:]))
+        span = (self._paragraph_first + skipped, number + 1)
+        self._paragraph = None
+        self.headings.append(_Found(span, 1 if character == "=" else 2, title, self._stack))
+        return True
+
+    def _open_fence(self, number: int, rest: str, matched: int) -> bool:
+        match = _FENCE.match(rest)
+        if match is None:
+            return False
+        self._start_leaf(number, matched)
+        self._fence, self._fence_first = _closing_fence(match[1] or match[2]), number
+        return True
+
+    def _open_html(self, number: int, rest: str, matched: int) -> bool:
+        kind = html_kind(rest)
+        # A lone tag does not interrupt a paragraph, not even one that it would continue lazily.
+        if not kind or (kind == "tag" and self._paragraph is not None):
+            return False
+        self._start_leaf(number, matched)
+        ends_here = kind in HTML_ENDS and HTML_ENDS[kind].search(rest)
+        self._html = "" if ends_here else kind
+        return True
+
+    def _close(self, number: int, matched: int) -> None:
+        """Close the containers behind the first `matched`; they end before line `number`."""
+        if matched >= len(self._stack):
+            return
+        for container in self._stack[matched:]:
+            container.closed = number
+        del self._stack[matched:]
+        self._paragraph = None
+        self._end_leaf(number)
+
+    def _end_leaf(self, number: int) -> None:
+        if self._fence is not None:
+            self.fences.append((self._fence_first, number))
+            self._fence = None
+        self._html = ""
+
+    def _fill(self) -> None:
+        if self._stack:
+            self._stack[-1].filled = True
+
+
+@lru_cache(maxsize=64)
+def _closing_fence(opening: str) -> re.Pattern[str]:
+    # Atomic, so that a long line of fence characters is read once.
+    return re.compile(rf" {{0,3}}{re.escape(opening[0])}{{{len(opening)},}}+[ \t]*+\r?\Z")
+
+
+def _skip_references(paragraph: list[str]) -> int:
+    """Return how many lines at the start of a paragraph are link reference definitions."""
+    if not paragraph or not paragraph[0].lstrip(" \t").startswith("["):
+        return 0
+    content = "\n".join(line.strip(" \t\r") for line in paragraph)
+    position = 0
+    while position < len(content) and (match := _REFERENCE.match(content, position)):
+        position = match.end()
+    return len(paragraph) if position >= len(content) else content.count("\n", 0, position)

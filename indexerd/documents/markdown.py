@@ -1,0 +1,181 @@
+"""Markdown: headings, fences and tables of a text, as CommonMark (and GitHub's tables) see them.
+
+Owns: which of two scanners reads a text, and tables.
+Knows nothing of: chunks, bytes, front matter.
+Invariants: 1. headings and fences equal those of a reference parser. 2. the quick scanner answers only where containers
+    cannot matter, and then answers as the full one does. 3. linear time, also for one long line.
+Purity: pure.
+See: docs/search.md (chunks).
+"""
+
+import re
+from bisect import bisect_left
+from functools import lru_cache
+
+from indexerd.documents import commonmark
+from indexerd.documents.outline import Block, Heading, Outline, clean_title
+
+# The text is scanned with a line feed in front and behind, so that every line is `\n` + line and a lookahead finds its
+# end. A pattern that begins with a literal character is searched far faster than one that begins with `^`.
+#
+# Structure at column 0 is structure of the top level whatever list or quote came before it, for nothing at column 0
+# continues a container but the plain text of a paragraph. `hard` is structure at any other column: there only the full
+# scanner knows whether it is code, or inside a list.
+_EVENT = re.compile(
+    r"\n(?:"
+    r"(?P<atx>\#{1,6})(?=[ \t\r\n])"
+    r"|(?P<fence>`{3,}+|~{3,}+)"
+    r"|(?P<html>\ {0,3}<(?=[A-Za-z/!?]))"
+    r"|(?P<rule>(?:=++|-++)[ \t]*+\r?(?=\n))"
+    r"|(?P<hard>(?=[ \t>*+\-\d])(?![ \t]*+\r?\n)[ \t>*+\-\d.)]++(?:\#{1,6}(?=[ \t\r\n])|```|~~~|[=\r\n]))"
+    r")"
+)
+# A line that begins so is part of a top-level paragraph if it stands in one at all.
+_PARAGRAPH_LINE = re.compile(r"[^ \t\r\n>*+\-\d<\[_=#`~]")
+_DELIMITER_ROW = re.compile(r"\n(?=[ \t>|:]*+-)[ \t>]*+([|:-][ \t|:-]*+)\r?(?=\n)")
+_BLANK_LINE = re.compile(r"\n[ \t\r]*+(?=\n)")
+
+
+class _NeedsContainersError(Exception):
+    """The quick scanner met structure that only the full one can place."""
+
+
+def outline(text: str) -> Outline:
+    """Return headings and blocks of a Markdown text."""
+    found = _quick(text)
+    headings, fences = found if found is not None else commonmark.scan(text)
+    return Outline(headings, _with_tables(text, headings, fences) if "|" in text else fences)
+
+
+def _quick(text: str) -> tuple[list[Heading], list[Block]] | None:
+    """Scan a text in which containers do not matter; None if they might."""
+    scanner = _QuickScanner(f"\n{text}\n")
+    try:
+        scanner.run()
+    except _NeedsContainersError:
+        return None
+    headings, fences = scanner.headings, scanner.fences
+    # The line feed put behind the text is no part of it.
+    if headings and headings[-1].end > len(text):
+        headings[-1] = headings[-1]._replace(end=len(text))
+    if fences and fences[-1].end > len(text):
+        fences[-1] = fences[-1]._replace(end=len(text))
+    return headings, fences
+
+
+class _QuickScanner:
+    """Finds structure at column 0. Offsets of `scan` are those of line feeds, so they equal the text's line starts."""
+
+    def __init__(self, scan: str) -> None:
+        self.headings: list[Heading] = []
+        self.fences: list[Block] = []
+        self._scan = scan
+        # Behind the last block that ended: no paragraph reaches back over it.
+        self._floor = 0
+
+    def run(self) -> None:
+        """Find everything, or raise `_NeedsContainersError`."""
+        scan, search, position = self._scan, _EVENT.search, 0
+        while (event := search(scan, position)) is not None:
+            kind = event.lastgroup
+            if kind == "atx":
+                end = scan.index("\n", event.end())
+                level = event.end() - event.start() - 1
+                self.headings.append(Heading(event.start(), end, level, commonmark.atx_title(scan[event.end() : end])))
+                position = self._floor = end
+            elif kind == "fence":
+                position = self._fence(event)
+            elif kind == "rule":
+                position = self._rule(event)
+            elif kind == "html":
+                position = self._html(event)
+            else:
+                raise _NeedsContainersError
+
+    def _fence(self, event: re.Match[str]) -> int:
+        scan, opening = self._scan, event["fence"]
+        line_end = scan.index("\n", event.end())
+        if opening[0] == "`" and scan.find("`", event.end(), line_end) >= 0:
+            return event.end()
+        closing = _closing_fence(opening).search(scan, line_end)
+        self._floor = closing.end() if closing else len(scan) - 1
+        self.fences.append(Block(event.start(), self._floor))
+        return self._floor
+
+    def _rule(self, event: re.Match[str]) -> int:
+        """Read a line of `=` or `-`: the underline of a heading if it stands under a paragraph."""
+        scan, start = self._scan, event.start()
+        first = start
+        while first > self._floor:
+            line = scan.rfind("\n", self._floor, first)
+            if not scan[line + 1 : first].strip(" \t\r"):
+                break
+            if _PARAGRAPH_LINE.match(scan, line + 1) is None:
+                raise _NeedsContainersError
+            first = line
+        if first < start:
+            lines = scan[first + 1 : start].split("\n")
+            title = clean_title("\n".join(line.strip(" \t\r") for line in lines))
+            self.headings.append(Heading(first, event.end(), 1 if scan[start + 1] == "=" else 2, title))
+            self._floor = event.end()
+        elif scan[start + 1] == "-":
+            # A thematic break, or an empty list item: in both cases no paragraph reaches over it.
+            self._floor = event.end()
+        return event.end()
+
+    def _html(self, event: re.Match[str]) -> int:
+        scan, start = self._scan, event.start()
+        line_end = scan.index("\n", start + 1)
+        kind = commonmark.html_kind(scan[start + 1 : line_end].strip(" \t\r"))
+        if not kind:
+            return event.end()
+        if scan[start + 1] == " ":
+            raise _NeedsContainersError
+        if kind == "tag" and start > self._floor and scan[scan.rfind("\n", 0, start) + 1 : start].strip(" \t\r"):
+            raise _NeedsContainersError
+        ends = commonmark.HTML_ENDS.get(kind)
+        if ends is None:
+            found = _BLANK_LINE.search(scan, line_end)
+            self._floor = found.start() if found else len(scan) - 1
+        else:
+            found = ends.search(scan, start + 1)
+            self._floor = scan.index("\n", found.end()) if found else len(scan) - 1
+        return self._floor
+
+
+@lru_cache(maxsize=64)
+def _closing_fence(opening: str) -> re.Pattern[str]:
+    return re.compile(rf"\n {{0,3}}{re.escape(opening[0])}{{{len(opening)},}}+[ \t]*+\r?(?=\n)")
+
+
+def _with_tables(text: str, headings: list[Heading], fences: list[Block]) -> list[Block]:
+    """Return the fences and, between them, the tables (GitHub's form: a header row over a delimiter row)."""
+    scan = f"\n{text}\n"
+    taken = [(heading.start, heading.end) for heading in headings] + [(fence.start, fence.end) for fence in fences]
+    taken.sort()
+    tables: list[Block] = []
+    behind = 0
+    for row in _DELIMITER_ROW.finditer(scan):
+        start = scan.rfind("\n", 0, row.start())
+        header = scan[start + 1 : row.start()]
+        if start < behind or "|" not in header or "|" not in row[1]:
+            continue
+        index = bisect_left(taken, (row.end(), 0))
+        if index and taken[index - 1][1] > start:
+            continue
+        limit = taken[index][0] if index < len(taken) else len(text)
+        behind = _table_end(scan, row.end(), limit)
+        tables.append(Block(start, min(behind, len(text)), row.start()))
+    if not tables:
+        return fences
+    return sorted(fences + tables) if fences else tables
+
+
+def _table_end(scan: str, position: int, limit: int) -> int:
+    """Return the offset behind the last row: the first line without a bar ends a table."""
+    while position < limit:
+        line_end = scan.find("\n", position + 1)
+        if line_end < 0 or scan.find("|", position + 1, line_end) < 0:
+            break
+        position = line_end
+    return position

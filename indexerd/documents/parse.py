@@ -1,0 +1,260 @@
+"""Bytes of one document to its chunks and names.
+
+Owns: the order of the steps, which format reads which file, and the offsets that tie text to bytes and lines.
+Knows nothing of: files, terms, the store, what a key permits.
+Invariants: 1. chunks, front matter, blank lines between them and the byte-order mark give the document back, byte for
+    byte. 2. `text` is the exact slice of the decoded source. 3. equal arguments give equal results.
+Purity: pure.
+See: docs/on-disk-format.md (documents), docs/search.md (chunks).
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from hashlib import sha256
+from itertools import accumulate
+from typing import NamedTuple
+
+from indexerd.documents import markdown, org, plaintext, rst
+from indexerd.documents.chunker import Cut, Section, cut_chunks
+from indexerd.documents.decoding import Decoded, decode
+from indexerd.documents.frontmatter import FrontMatter, read_front_matter
+from indexerd.documents.names import front_matter_tags, inline_tags, path_words, title_of, values_of
+from indexerd.documents.outline import Block, Heading, Outline
+from indexerd.model import ContentHash, MetadataValue, Settings, SourcePath
+
+DOCUMENTS_VERSION = 1
+
+_Format = tuple[str, Callable[[str], Outline]]
+_MARKDOWN: _Format = ("markdown", markdown.outline)
+_TEXT: _Format = ("text", plaintext.outline)
+_FORMATS: Mapping[str, _Format] = {
+    "md": _MARKDOWN,
+    "markdown": _MARKDOWN,
+    "mdx": _MARKDOWN,
+    "rst": ("rst", rst.outline),
+    "org": ("org", org.outline),
+}
+
+
+class ParsedChunk(NamedTuple):
+    """One chunk, with what is stored and what is searched.
+
+    Attributes:
+        first_line: Its first line, 1-based.
+        last_line: Its last line, inclusive.
+        byte_start: Offset of its first byte in the raw document.
+        byte_end: Offset behind its last byte, line end included.
+        text: The exact slice of the decoded source.
+        heading_path: The titles it stands under, outermost first.
+        is_hit: False for a heading alone whose words the next chunk under it takes over.
+        columns_line: Line of the header row that this part of a split table repeats; 0 if none.
+        heading_text: Searchable words of its headings.
+        body_text: Searchable text: without its own heading lines, with the repeated header row.
+        content_hash: SHA-256 of its text in UTF-8.
+        occurrence: 0, 1, ... among equal texts of the document.
+    """
+
+    first_line: int
+    last_line: int
+    byte_start: int
+    byte_end: int
+    text: str
+    heading_path: tuple[str, ...]
+    is_hit: bool
+    columns_line: int
+    heading_text: str
+    body_text: str
+    content_hash: ContentHash
+    occurrence: int
+
+
+class ParsedDocument(NamedTuple):
+    """One document as read from its bytes.
+
+    Attributes:
+        source_path: Its name.
+        format: Name of the format module.
+        title: See `model.Document`.
+        aliases: Other names.
+        tags: From front matter and text.
+        metadata: Readable front-matter values by key.
+        metadata_text: The front-matter block itself, so that no word of the file is unfindable.
+        file_name: Decoded last part of the path without its ending.
+        folders: Decoded path of its folder.
+        front_matter_lines: Lines of the block with its fences; 0 if there is none.
+        line_count: Lines as `grep -c ''` counts them.
+        unread_keys: Front-matter keys without a readable value.
+        problems: Codes, see `model.Document`.
+        chunks: In document order.
+        decoded_text: The text without its byte-order mark.
+    """
+
+    source_path: SourcePath
+    format: str
+    title: str
+    aliases: tuple[str, ...]
+    tags: tuple[str, ...]
+    metadata: Mapping[str, MetadataValue]
+    metadata_text: str
+    file_name: str
+    folders: str
+    front_matter_lines: int
+    line_count: int
+    unread_keys: tuple[str, ...]
+    problems: tuple[str, ...]
+    chunks: tuple[ParsedChunk, ...]
+    decoded_text: str
+
+
+def parse_document(source_path: SourcePath, raw: bytes, settings: Settings) -> ParsedDocument:
+    """Read one document. Total: any bytes give a result, and what is odd is named in `problems`.
+
+    Args:
+        source_path: Its name; the ending chooses the format (unknown endings are read as plain text).
+        raw: Its bytes.
+        settings: Chunk size and the meaning of front-matter keys.
+    """
+    decoded = decode(raw)
+    text = decoded.text
+    front = read_front_matter(text)
+    name, read = _FORMATS.get(source_path[source_path.rfind(".") + 1 :].lower(), _TEXT)
+    body = text[front.end :] if front.end else text
+    outline = read(body)
+    file_name, folders = path_words(source_path)
+    keys = settings.keys
+    tags = front_matter_tags(front.values, keys.tags) if front.values else []
+    tags += outline.tags
+    if "#" in body and name != "rst":
+        tags += inline_tags(body, outline.blocks)
+    front_lines = text.count("\n", 0, front.end) if front.end else 0
+    cuts = cut_chunks(body, outline, settings.max_chars)
+    return ParsedDocument(
+        source_path,
+        name,
+        title_of(values_of(front.values, keys.title), outline.title, outline.headings, file_name),
+        tuple(values_of(front.values, keys.aliases)) if front.values else (),
+        tuple(dict.fromkeys(tags)) if tags else (),
+        front.values,
+        front.text,
+        file_name,
+        folders,
+        front_lines,
+        text.count("\n") + (not text.endswith("\n") and bool(text)),
+        front.unread_keys,
+        _problems(decoded, front),
+        tuple(_chunks(body, cuts, _places(raw, decoded, front, body, cuts))),
+        text,
+    )
+
+
+def _problems(decoded: Decoded, front: FrontMatter) -> tuple[str, ...]:
+    if not decoded.undecodable and not front.problem:
+        return ()
+    return (("undecodable",) if decoded.undecodable else ()) + ((front.problem,) if front.problem else ())
+
+
+class _Place(NamedTuple):
+    """Where one chunk stands, in lines and bytes."""
+
+    first_line: int
+    last_line: int
+    byte_start: int
+    byte_end: int
+    content_hash: ContentHash
+
+
+def _places(raw: bytes, decoded: Decoded, front: FrontMatter, body: str, cuts: list[Cut]) -> Iterator[_Place]:
+    """Yield the place of each chunk. Counts forward only, so the whole costs one pass over the text."""
+    line = decoded.text.count("\n", 0, front.end) + 1
+    byte_at = decoded.bom_bytes + len(decoded.text[: front.end].encode())
+    line_starts = _line_starts(raw, decoded.bom_bytes) if decoded.undecodable else None
+    plain = decoded.text.isascii()
+    at = 0
+    for start, end, _, _ in cuts:
+        text = body[start:end]
+        encoded = text.encode()
+        first_line = line + body.count("\n", at, start)
+        line = first_line + encoded.count(b"\n")
+        last_line = line - 1 if encoded.endswith(b"\n") else line
+        if line_starts is not None:
+            byte_start, byte_at = line_starts[first_line - 1], line_starts[last_line]
+        else:
+            byte_start = byte_at + (start - at if plain else len(body[at:start].encode()))
+            byte_at = byte_start + len(encoded)
+        at = end
+        yield _Place(first_line, last_line, byte_start, byte_at, ContentHash(sha256(encoded).digest()))
+
+
+def _line_starts(raw: bytes, bom_bytes: int) -> list[int]:
+    """Return byte offsets of line starts: replaced characters differ from their bytes in length, never in lines."""
+    starts = list(accumulate((len(line) + 1 for line in raw[bom_bytes:].split(b"\n")), initial=bom_bytes))
+    starts[-1] = len(raw)
+    return starts
+
+
+def _chunks(body: str, cuts: list[Cut], places: Iterator[_Place]) -> Iterator[ParsedChunk]:
+    seen: dict[ContentHash, int] = {}
+    lent: tuple[Heading, ...] = ()
+    columns = _Columns(body)
+    following = iter(cuts)
+    next(following, None)
+    for cut, place in zip(cuts, places, strict=True):
+        start, end, section, table = cut
+        text = body_text = body[start:end]
+        heading_text = ""
+        is_hit = True
+        after = next(following, None)
+        if section.stack:
+            own = section.stack[-1]
+            own_end = min(own.end, end) - start if own.start <= start < own.end else 0
+            is_hit = not (own_end == end - start and after is not None and _is_under(after, section))
+            heading_text = _heading_text(body, section, (*lent, own) if own_end else lent)
+            lent = () if is_hit else (*lent, own)
+            body_text = text[own_end:] if own_end else text
+        columns_line = 0
+        if table is not None:
+            columns_line, row = columns.of(table, start, place.first_line)
+            body_text = f"{body_text}\n{row}"
+        occurrence = seen.get(place.content_hash, 0)
+        seen[place.content_hash] = occurrence + 1
+        yield ParsedChunk(
+            *place[:4],
+            text,
+            section.path,
+            is_hit,
+            columns_line,
+            heading_text,
+            body_text,
+            place.content_hash,
+            occurrence,
+        )
+
+
+def _is_under(cut: Cut, section: Section) -> bool:
+    depth = len(section.stack)
+    stack = cut.section.stack
+    return len(stack) >= depth and stack[depth - 1] is section.stack[-1]
+
+
+def _heading_text(body: str, section: Section, shown: tuple[Heading, ...]) -> str:
+    """Return the words of the headings above a chunk: whole lines, with anchors, of those it shows or stands in for."""
+    if not shown:
+        return "\n".join(section.path)
+    return "\n".join(
+        body[heading.start : heading.end].strip() if heading in shown else heading.title for heading in section.stack
+    )
+
+
+class _Columns:
+    """Finds the header row of split tables; counts each table's lines once, however many parts it has."""
+
+    def __init__(self, body: str) -> None:
+        self._body = body
+        self._table: Block | None = None
+        self._line = 0
+
+    def of(self, table: Block, start: int, first_line: int) -> tuple[int, str]:
+        """Return (line, text) of the header row of `table`, of which a part begins at offset `start`."""
+        if self._table != table:
+            self._table = table
+            self._line = first_line - self._body.count("\n", table.start, start)
+        return self._line, self._body[table.start : table.header_end]
