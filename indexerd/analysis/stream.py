@@ -1,0 +1,130 @@
+"""Pieces of text as one stream of code points that each fold to one code point.
+
+Owns: joining pieces into a stream, and the rewriting of awkward clusters on the way.
+Knows nothing of: words, terms, chunks.
+Invariants: 1. every piece stands between line feeds, so nothing that the analyzer looks at reaches from one piece into another.
+    2. two line feeds close the stream, so a look at two code points ahead stays inside.
+Purity: pure.
+See: docs/search.md (analysis).
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from indexerd.analysis.characters import AWKWARD, BREAK, FLAGS, FOLDED, fill_pages, rewrite
+
+_FEED = "\n"
+
+
+class Stream(NamedTuple):
+    """Pieces of text, ready for the analyzer.
+
+    Attributes:
+        codes: `uint32`, folded code points.
+        flags: `uint8`, what each code point is (see `characters`), taken before folding.
+        breaks: Positions where a part ends although both neighbours are word characters; ascending.
+        starts: `int64`, position of each piece's first code point.
+    """
+
+    codes: npt.NDArray[np.uint32]
+    flags: npt.NDArray[np.uint8]
+    breaks: npt.NDArray[np.int64]
+    starts: npt.NDArray[np.int64]
+
+
+def read_stream(pieces: Sequence[str]) -> Stream:
+    """Return the stream of some pieces."""
+    joined = _FEED + _FEED.join(pieces) + _FEED + _FEED
+    lengths = np.fromiter(map(len, pieces), np.int64, len(pieces))
+    codes = code_points(joined)
+    flags = _flags_of(codes, joined)
+    breaks: list[int] = []
+    awkward = flags >= AWKWARD
+    if awkward.any():
+        pieces, lengths, breaks = _rewrite_pieces(pieces, lengths, np.flatnonzero(awkward))
+        codes = code_points(_FEED + _FEED.join(pieces) + _FEED + _FEED)
+        fill_pages(codes)
+        flags = FLAGS[codes] & np.uint8(AWKWARD - 1)
+    starts = np.cumsum(lengths + 1) - lengths
+    return Stream(FOLDED[codes], flags, np.array(breaks, np.int64), starts)
+
+
+def code_points(text: str) -> npt.NDArray[np.uint32]:
+    """Return the code points of a text, lone surrogates included."""
+    return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
+
+
+def _flags_of(codes: npt.NDArray[np.uint32], text: str) -> npt.NDArray[np.uint8]:
+    fill_pages(codes[:0] if text.isascii() and FOLDED[0] else codes)
+    return FLAGS[codes]
+
+
+def _rewrite_pieces(
+    pieces: Sequence[str], lengths: npt.NDArray[np.int64], awkward: npt.NDArray[np.int64]
+) -> tuple[list[str], npt.NDArray[np.int64], list[int]]:
+    """Rewrite the pieces that hold awkward characters; return pieces, their lengths, and the breaks in the stream."""
+    starts = np.cumsum(lengths + 1) - lengths
+    owners = np.searchsorted(starts, awkward, "right") - 1
+    first = np.flatnonzero(np.diff(owners, prepend=-1)).tolist()
+    places = (awkward - starts[owners]).tolist()
+    plain, plain_lengths, found = list(pieces), lengths.copy(), []
+    for begin, end in zip(first, [*first[1:], len(places)], strict=True):
+        owner = int(owners[begin])
+        plain[owner], breaks = rewrite_piece(pieces[owner], places[begin:end])
+        plain_lengths[owner] = len(plain[owner])
+        found.append((owner, breaks))
+    new_starts = np.cumsum(plain_lengths + 1) - plain_lengths
+    return plain, plain_lengths, [int(new_starts[owner]) + at for owner, breaks in found for at in breaks]
+
+
+def origins(piece: str) -> tuple[Sequence[int], Sequence[int]]:
+    """Return, for each code point of the rewritten piece, where its source begins and ends in the piece."""
+    codes = code_points(piece)
+    fill_pages(codes)
+    awkward = np.flatnonzero(FLAGS[codes] >= AWKWARD).tolist()
+    if not awkward:
+        return range(len(piece)), range(1, len(piece) + 1)
+    begins: list[int] = []
+    finishes: list[int] = []
+    for begin, end, is_cluster in clusters(awkward, len(piece)):
+        count = len(rewrite(piece[begin:end]).replace(BREAK, "")) if is_cluster else end - begin
+        begins += [begin] * count if is_cluster else range(begin, end)
+        finishes += [end] * count if is_cluster else range(begin + 1, end + 1)
+    return begins, finishes
+
+
+def rewrite_piece(piece: str, awkward: Sequence[int]) -> tuple[str, list[int]]:
+    """Return the piece with its awkward clusters rewritten, and the positions of breaks in the result.
+
+    Args:
+        piece: Any text.
+        awkward: Positions of its awkward characters, ascending, at least one.
+    """
+    cuts = clusters(awkward, len(piece))
+    text = "".join(rewrite(piece[begin:end]) if is_cluster else piece[begin:end] for begin, end, is_cluster in cuts)
+    if BREAK not in text:
+        return text, []
+    parts = text.split(BREAK)
+    lengths = np.cumsum([len(part) for part in parts[:-1]])
+    return "".join(parts), lengths.tolist()
+
+
+def clusters(awkward: Sequence[int], length: int) -> list[tuple[int, int, bool]]:
+    """Cut `0..length` into plain stretches and clusters: awkward neighbours with the plain character before them."""
+    cuts: list[tuple[int, int, bool]] = []
+    done = 0
+    for at in awkward:
+        if cuts and cuts[-1][2] and cuts[-1][1] == at:
+            cuts[-1] = (cuts[-1][0], at + 1, True)
+        else:
+            begin = max(at - 1, done)
+            if begin > done:
+                cuts.append((done, begin, False))
+            cuts.append((begin, at + 1, True))
+        done = at + 1
+    if done < length:
+        cuts.append((done, length, False))
+    return cuts
