@@ -20,7 +20,7 @@ from indexerd.config.profiles import NAME_RULE, PROFILE_NAME, Given, choose_prof
 from indexerd.config.reading import Section, read_bool, read_int, read_text, read_texts, unknown_key
 from indexerd.config.values import Config, RootRules, Socket
 from indexerd.errors import ConfigError
-from indexerd.model import Root, Settings
+from indexerd.model import Settings
 
 PROJECT_FILE = ".indexerd.toml"
 
@@ -164,9 +164,11 @@ def _with_projects(config: Config, read_project: Callable[[str], str | None], pr
 
 def _check_roots(config: Config, problems: list[str]) -> None:
     for root in config.roots:
-        for other in config.roots:
-            if other is not root and holds(other.path, root.path):
-                problems.append(f"root {root.path}: lies inside the root {other.path}; name only the outer one")
+        problems.extend(
+            f"root {root.path}: lies inside the root {other.path}; name only the outer one"
+            for other in config.roots
+            if other is not root and holds(other.path, root.path)
+        )
         if holds(config.state_dir, root.path):
             problems.append(f"root {root.path}: lies inside the state directory {config.state_dir}; move one of them")
 

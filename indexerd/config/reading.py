@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
 T = TypeVar("T")
+D = TypeVar("D")
 
 
 class Section:
@@ -25,14 +26,12 @@ class Section:
             problems.append(f"{name}: must be a table")
             return
         self._table = table
-        for key in table:
-            if key not in keys:
-                problems.append(unknown_key(name, key, keys))
+        problems.extend(unknown_key(name, key, keys) for key in table if key not in keys)
 
     def __contains__(self, key: str) -> bool:
         return key in self._table
 
-    def get(self, key: str, read: Callable[[object], T], default: T) -> T:
+    def get(self, key: str, read: Callable[[object], T], default: D) -> T | D:
         """Return the value of a key as `read` understands it, or the default with the problem noted.
 
         Args:
@@ -66,24 +65,29 @@ def nearest(name: str, names: Sequence[str]) -> str:
     return f" (did you mean {near[0]!r}?)" if near else ""
 
 
+def wrong(text: str) -> ValueError:
+    """Return the error of a reader: any value that cannot be used is wrong, whether by type or by range."""
+    return ValueError(text)
+
+
 def read_bool(value: object) -> bool:
     """Read true or false."""
     if not isinstance(value, bool):
-        raise ValueError(f"must be true or false, not {value!r}")
+        raise wrong(f"must be true or false, not {value!r}")
     return value
 
 
 def read_text(value: object) -> str:
     """Read a string that says something."""
     if not isinstance(value, str) or not value.strip() or "\x00" in value:
-        raise ValueError(f"must be a non-empty string, not {value!r}")
+        raise wrong(f"must be a non-empty string, not {value!r}")
     return value
 
 
 def read_texts(value: object) -> tuple[str, ...]:
     """Read a list of strings."""
     if not isinstance(value, list | tuple):
-        raise ValueError(f"must be a list of strings, not {value!r}")
+        raise wrong(f"must be a list of strings, not {value!r}")
     return tuple(read_text(item) for item in value)
 
 
@@ -97,7 +101,7 @@ def read_int(least: int, most: int) -> Callable[[object], int]:
 
     def read(value: object) -> int:
         if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-            raise ValueError(f"must be a whole number from {least} to {most}, not {value!r}")
+            raise wrong(f"must be a whole number from {least} to {most}, not {value!r}")
         return value
 
     return read
@@ -108,7 +112,7 @@ def read_number(least: float, most: float) -> Callable[[object], float]:
 
     def read(value: object) -> float:
         if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:
-            raise ValueError(f"must be a number from {least:g} to {most:g}, not {value!r}")
+            raise wrong(f"must be a number from {least:g} to {most:g}, not {value!r}")
         return float(value)
 
     return read
@@ -122,6 +126,6 @@ def read_choice(choices: Sequence[T]) -> Callable[[object], T]:
             if value == choice:
                 return choice
         words = [str(choice) for choice in choices]
-        raise ValueError(f"must be one of {', '.join(words)}, not {value!r}{nearest(str(value), words)}")
+        raise wrong(f"must be one of {', '.join(words)}, not {value!r}{nearest(str(value), words)}")
 
     return read

@@ -20,6 +20,7 @@ from indexerd.config.reading import (
     read_text,
     read_text_or_texts,
     read_texts,
+    wrong,
 )
 from indexerd.config.values import Durability, History, Log, Poll, Roles
 from indexerd.model import FrontMatterKeys, MetadataValue
@@ -60,7 +61,7 @@ def read_language(value: object) -> str:
     """Read the name of a stemming language, or `none`."""
     name = read_text(value).lower()
     if name not in LANGUAGES:
-        raise ValueError(f"unknown language {name!r}{nearest(name, LANGUAGES)}")
+        raise wrong(f"unknown language {name!r}{nearest(name, LANGUAGES)}")
     return name
 
 
@@ -79,17 +80,17 @@ def read_formats(value: object) -> tuple[str, ...]:
     for text in read_texts(value):
         ending = "." + text.lower().removeprefix("*").removeprefix(".")
         if ending == "." or "/" in ending or "*" in ending:
-            raise ValueError(f"must be file endings such as '.md', not {text!r}")
+            raise wrong(f"must be file endings such as '.md', not {text!r}")
         endings.append(ending)
     if not endings:
-        raise ValueError("must name at least one file ending, such as '.md'")
+        raise wrong("must name at least one file ending, such as '.md'")
     return tuple(dict.fromkeys(endings))
 
 
 def read_metadata(value: object) -> dict[str, MetadataValue]:
     """Read a table of texts or lists of texts."""
     if not isinstance(value, Mapping):
-        raise ValueError(f"must be a table, not {value!r}")
+        raise wrong(f"must be a table, not {value!r}")
     read: dict[str, MetadataValue] = {}
     for key, item in value.items():
         texts = read_texts(item) if isinstance(item, list | tuple) else (str(item),)
@@ -104,7 +105,7 @@ def read_mode(value: object) -> int:
     except ValueError:
         mode = None
     if isinstance(mode, bool) or not isinstance(mode, int) or mode & ~0o666 or not mode & 0o600 == 0o600:
-        raise ValueError(f'must be permission bits such as "0600" or "0660", not {value!r}')
+        raise wrong(f'must be permission bits such as "0600" or "0660", not {value!r}')
     return mode
 
 
@@ -167,7 +168,7 @@ def read_roles(table: object, problems: list[str]) -> Roles:
 
 def _role_map(value: object) -> tuple[tuple[str, tuple[str, ...]], ...]:
     if not isinstance(value, Mapping):
-        raise ValueError(f"must be a table of names to lists of roles, not {value!r}")
+        raise wrong(f"must be a table of names to lists of roles, not {value!r}")
     return tuple(sorted((str(name), read_text_or_texts(roles)) for name, roles in value.items()))
 
 
@@ -190,6 +191,6 @@ def read_log(table: object, problems: list[str]) -> Log:
     """Read `[log]`."""
     section = Section("[log]", table, LOG_KEYS, problems)
     return Log(
-        level=section.get("level", read_choice(("debug", "info", "warning", "error")), "info"),  # type: ignore[arg-type] # the choices are Log's
-        format=section.get("format", read_choice(("text", "json")), "text"),  # type: ignore[arg-type] # as above
+        level=section.get("level", read_choice(("debug", "info", "warning", "error")), "info"),
+        format=section.get("format", read_choice(("text", "json")), "text"),
     )

@@ -1,0 +1,73 @@
+"""From a query's result to what is printed, remembered and returned as exit status: the same for both paths.
+
+Owns: the exit status of `query`; the writing of results past a closed pipe.
+Knows nothing of: click, where the result came from. Light on purpose: part of the query fast path.
+Invariants: 1. the fast path and the full command line print the same bytes for the same result.
+Purity: shell (standard streams, the file of the last result).
+See: docs/operations.md.
+"""
+
+from __future__ import annotations
+
+import os
+
+from indexerd.cli.hits import notes, path_bytes, render
+from indexerd.cli.plain import wants_colour
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from indexerd.cli.asking import Asking
+
+BROKEN_PIPE = 141
+
+
+def answer_bytes(
+    asking: Asking, result: dict[str, Any], raw: bytes, environ: Mapping[str, str], cwd: str
+) -> tuple[bytes, bytes]:
+    """Return what standard output and standard error get.
+
+    Args:
+        asking: What was asked.
+        result: The result, decoded.
+        raw: The result as JSON, as it came: what `--json` prints.
+        environ: The process environment, for colour.
+        cwd: Current directory, for short paths.
+    """
+    colour = wants_colour(asking.color, environ, is_terminal=os.isatty(1))
+    form = asking.format
+    if form == "json":
+        return raw + b"\n", b""
+    encode = None
+    if form == "jsonl":
+        import json  # noqa: PLC0415 - 10 ms that only this form needs
+
+        encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+    out = render(result, form, nul=asking.nul, cwd=cwd, colour=colour, encode=encode)
+    err_colour = wants_colour(asking.color, environ, is_terminal=os.isatty(2))
+    return out, notes(result, err_colour).encode("utf-8", "backslashreplace")
+
+
+def finish(asking: Asking, result: dict[str, Any], out: bytes, err: bytes) -> int:
+    """Write both streams, remember what a person saw, and return the exit status."""
+    if asking.format == "people" and not asking.nul and result["hits"]:
+        from indexerd.cli.last import remember  # noqa: PLC0415 - scripts do not need it
+
+        remember(result["hits"], [path_bytes(hit) for hit in result["hits"]], os.environ, os.getuid())
+    if not write(1, out):
+        return BROKEN_PIPE
+    write(2, err)
+    return 0 if result["hits"] else 1
+
+
+def write(stream: int, data: bytes) -> bool:
+    """Write all bytes to a descriptor; False if nobody reads any more."""
+    view = memoryview(data)
+    while view:
+        try:
+            view = view[os.write(stream, view) :]
+        except BrokenPipeError:
+            return False
+    return True

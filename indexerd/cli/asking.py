@@ -1,0 +1,151 @@
+"""What `query` was asked: its flags as one value, read from argv without click, and as parameters of the socket's method.
+
+Owns: the names of the query flags for the fast path; which flags become which parameter.
+Knows nothing of: sockets, files, terminals. Light on purpose: part of the query fast path.
+Invariants: 1. `read_flags` either understands every argument exactly as the click command does, or returns None.
+Purity: pure.
+See: docs/protocol.md (query), docs/operations.md.
+"""
+
+from __future__ import annotations
+
+# Formats in which a result can be printed, most specific last.
+FORMATS = ("people", "list", "json", "jsonl", "vimgrep")
+
+
+class Asking:
+    """One query as typed. Attributes are flags of `indexerd query`; None and empty mean not given."""
+
+    __slots__ = (
+        "all_words", "as_of", "color", "excluded", "explain", "format", "generation", "globs", "here", "nul", "number",
+        "opens", "phrases", "prefix", "profile", "roles", "since", "socket", "sort", "tags", "text", "until", "wait",
+        "where",
+    )  # fmt: skip
+
+    def __init__(self) -> None:
+        self.text = ""
+        self.number: int | None = None
+        self.format = "people"
+        self.nul = self.all_words = self.prefix = self.explain = self.here = self.opens = False
+        self.tags: list[str] = []
+        self.where: list[str] = []
+        self.phrases: list[str] = []
+        self.excluded: list[str] = []
+        self.globs: list[str] = []
+        self.roles: list[str] = []
+        self.since = self.until = self.as_of = self.sort = self.socket = self.profile = ""
+        self.generation: int | None = None
+        self.wait: int | None = None
+        self.color = "auto"
+
+    def params(self) -> dict[str, object]:
+        """Return the parameters of the socket's `query`; what was not given is left out."""
+        given: dict[str, object] = {
+            "text": self.text,
+            "k": self.number,
+            "roles": self.roles,
+            "as_of": self.as_of,
+            "generation": self.generation,
+            "paths": self.globs,
+            "tags": self.tags,
+            "where": self.where,
+            "since": self.since,
+            "until": self.until,
+            "must": self.text.split() if self.all_words else [],
+            "phrase": self.phrases,
+            "not": self.excluded,
+            "prefix": self.prefix,
+            "sort": self.sort,
+            "explain": self.explain,
+            "wait_ms": self.wait,
+        }
+        # `-n 0` asks for all: nought is a value, only False is not given.
+        params = {name: value for name, value in given.items() if value or (value == 0 and value is not False)}
+        if self.lists_files:
+            # One hit names its file; and of two files with equal text both are wanted.
+            params |= {"max_per_document": 1, "distinct": False}
+        return params
+
+    @property
+    def lists_files(self) -> bool:
+        """Whether names are printed and not passages."""
+        return self.format == "list" or (self.nul and self.format == "people")
+
+
+# flag -> (attribute, kind); kinds: 'on', 'text', 'texts', 'int', or `=VALUE` to set.
+_FLAGS: dict[str, tuple[str, str]] = {
+    "-n": ("number", "int"),
+    "--number": ("number", "int"),
+    "-l": ("format", "=list"),
+    "--files-with-matches": ("format", "=list"),
+    "-0": ("nul", "on"),
+    "--null": ("nul", "on"),
+    "--json": ("format", "=json"),
+    "--jsonl": ("format", "=jsonl"),
+    "--vimgrep": ("format", "=vimgrep"),
+    "--tag": ("tags", "texts"),
+    "--where": ("where", "texts"),
+    "--since": ("since", "text"),
+    "--until": ("until", "text"),
+    "--all-words": ("all_words", "on"),
+    "--phrase": ("phrases", "texts"),
+    "--not": ("excluded", "texts"),
+    "-g": ("globs", "texts"),
+    "--glob": ("globs", "texts"),
+    "--role": ("roles", "texts"),
+    "--as-of": ("as_of", "text"),
+    "--generation": ("generation", "int"),
+    "--prefix": ("prefix", "on"),
+    "--explain": ("explain", "on"),
+    "--wait": ("wait", "int"),
+    "--color": ("color", "text"),
+    "--socket": ("socket", "text"),
+    "--profile": ("profile", "text"),
+    "--no-local": ("", "on"),
+}
+
+
+def read_flags(arguments: list[str]) -> Asking | None:
+    """Read the arguments behind `query`; None where anything is unusual, so that the full command line decides."""
+    asking, texts, rest = Asking(), [], list(arguments)
+    while rest:
+        argument = rest.pop(0)
+        if argument == "--":
+            texts += rest
+            break
+        if not argument.startswith("-"):
+            texts.append(argument)
+        elif not _read_flag(asking, argument, rest):
+            return None
+    asking.text = " ".join(texts)
+    is_plain = asking.text.strip() and asking.color in {"auto", "always", "never"}
+    return asking if is_plain and not _is_surrogate(asking) else None
+
+
+def _read_flag(asking: Asking, argument: str, rest: list[str]) -> bool:
+    name, equals, value = argument.partition("=") if argument.startswith("--") else (argument, "", "")
+    attribute, kind = _FLAGS.get(name, ("", ""))
+    if not kind or (equals and kind not in {"text", "texts", "int"}):
+        return False
+    if kind in {"text", "texts", "int"} and not equals:
+        if not rest:
+            return False
+        value = rest.pop(0)
+    return _set(asking, attribute, kind, value)
+
+
+def _set(asking: Asking, attribute: str, kind: str, value: str) -> bool:
+    if kind == "int":
+        if not (value.isascii() and value.isdigit() and len(value) < 10):
+            return False
+        setattr(asking, attribute, int(value))
+    elif kind == "texts":
+        getattr(asking, attribute).append(value)
+    elif attribute:
+        setattr(asking, attribute, value if kind == "text" else kind[1:] if kind[0] == "=" else True)
+    return True
+
+
+def _is_surrogate(asking: Asking) -> bool:
+    """Arguments that are not UTF-8 cannot travel as they are."""
+    return any("\ud800" <= char <= "\udfff" for char in asking.text)

@@ -1,0 +1,75 @@
+"""Who answers a query: the daemon that is meant, else this process after it has brought the index up to date.
+
+Owns: the decision between both, and what standard error hears of it.
+Knows nothing of: what is asked.
+Invariants: 1. local work is always told on standard error. 2. with `--no-local` or a named socket there is none.
+Purity: shell (through what it calls).
+See: docs/operations.md.
+"""
+
+import posixpath
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import cast
+
+from indexerd.cli.answering import write
+from indexerd.cli.place import Place
+from indexerd.cli.plain import count, escape
+from indexerd.cli.reaching import Backend, Selection, find_daemon, local_config, reach_daemon
+from indexerd.config import holds
+from indexerd.errors import RequestError
+from indexerd.naming import encode_name
+
+
+@contextmanager
+def asking_backend(selection: Selection, place: Place, *, allow_local: bool) -> Iterator[Backend]:
+    """Give somebody who answers, and let go of it afterwards.
+
+    Raises:
+        UnreachableError: No daemon runs and local work is not allowed or has nothing to work on.
+        ConfigError: Local work needs settings, and they are wrong.
+    """
+    is_local = allow_local and not selection.socket
+    backend: Backend | None = find_daemon(selection, place) if is_local else reach_daemon(selection, place)
+    if backend is None:
+        backend = _local(selection, place)
+    try:
+        yield backend
+    finally:
+        backend.close()
+
+
+def _local(selection: Selection, place: Place) -> Backend:
+    config = local_config(selection, place)
+    from indexerd.cli.local import open_local  # noqa: PLC0415 - numpy and the store only where work is done here
+
+    backend, report = open_local(config)
+    changes = "".join(
+        f", {count(cast('int', report[f'documents_{what}']), 'document')} {what}"
+        for what in ("added", "updated", "deleted")
+        if report.get(f"documents_{what}")
+    )
+    line = f"indexerd: no daemon runs for profile {config.profile}: answering from here (generation {report['generation']}{changes})\n"
+    write(2, escape(line.rstrip("\n")).encode() + b"\n")
+    return backend
+
+
+def here_globs(status: Mapping[str, object], cwd: str) -> list[str]:
+    """Return the globs for everything below the current directory.
+
+    Raises:
+        RequestError: No root of this index holds it.
+    """
+    roots = cast("list[dict[str, str]]", status.get("roots") or [])
+    for root in roots:
+        if holds(root["path"], cwd):
+            is_prefixed = bool(root.get("prefixed", len(roots) > 1))
+            below = posixpath.relpath(cwd, root["path"])
+            parts = ([root["label"]] if is_prefixed else []) + ([] if below == "." else [below])
+            name = encode_name("/".join(parts).encode("utf-8", "surrogateescape"))
+            return [f"{_literal(name)}/**" if name else "**"]
+    raise RequestError("--here: the current directory lies in no root of this index")
+
+
+def _literal(name: str) -> str:
+    return "".join(f"[{char}]" if char in "*?[" else char for char in name)

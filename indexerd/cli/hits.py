@@ -1,0 +1,188 @@
+"""A `query` result as bytes for standard output: numbered hits for people, or one of the forms that scripts read.
+
+Owns: how hits look; what is said beside them on standard error.
+Knows nothing of: where the result came from, where the bytes go. Light on purpose: part of the query fast path.
+Invariants: 1. forms for people and `vimgrep` carry escaped text only; only JSON and NUL-separated names are exact.
+    2. what was withheld is told in one line.
+Purity: pure.
+See: docs/protocol.md (query result).
+"""
+
+from __future__ import annotations
+
+from indexerd.cli.plain import BOLD, CYAN, DIM, MATCH, RESET, YELLOW, count, escape, flatten, shorten
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+    # A result as it came over the socket; its fields are documented with the protocol.
+    Result = Mapping[str, Any]
+    Hit = Mapping[str, Any]
+
+_REASONS = {
+    "unsafe_content": "tries to instruct a model",
+    "source_changed": "changed while it was read",
+    "source_missing": "is gone",
+    "source_unreadable": "cannot be read",
+    "source_escapes_root": "leads out of its root",
+    "citation_mismatch": "does not match its citation",
+    "superseded": "superseded by a newer version",
+    "proof_budget": "not proved in time",
+}
+
+
+def render(result: Result, form: str, *, nul: bool, cwd: str, colour: bool, encode: object = None) -> bytes:
+    """Return what standard output gets for a result.
+
+    Args:
+        result: The socket's result of `query`.
+        form: `people`, `list`, `vimgrep`, or `jsonl`; `json` is printed as it came.
+        nul: Separate names by NUL instead of line ends.
+        cwd: Paths below it are shown relative to it.
+        colour: Whether matches are marked in colour.
+        encode: Turns a value into JSON text; needed for `jsonl` only.
+    """
+    hits = result["hits"]
+    if form == "list" or nul:
+        return _names(hits, cwd, nul=nul)
+    if form == "jsonl":
+        return _json_lines(result, encode)
+    one = _vimgrep if form == "vimgrep" else _numbered
+    return "".join(one(hit, cwd, colour) for hit in hits).encode("utf-8", "backslashreplace")
+
+
+def notes(result: Result, colour: bool) -> str:
+    """Return what standard error gets: what was withheld, what is not up to date, why nothing was found."""
+    lines = [line for line in (_nothing(result), _weak(result), _withheld(result), _freshness(result)) if line]
+    return "".join(f"{YELLOW}{line}{RESET}\n" if colour else f"{line}\n" for line in lines)
+
+
+def path_bytes(hit: Hit) -> bytes:
+    """Return the absolute path of a hit exactly, also where it is not UTF-8."""
+    path = hit.get("path")
+    if path is not None:
+        return str(path).encode("utf-8", "surrogateescape")
+    import base64  # noqa: PLC0415 - such names are rare, and the import costs a tenth of the fast path
+
+    return base64.b64decode(hit.get("path_b64") or "")
+
+
+def _path(hit: Hit, cwd: str) -> str:
+    raw = path_bytes(hit) or str(hit["source_path"]).encode()
+    return shorten(raw.decode("utf-8", "surrogateescape"), cwd)
+
+
+def _names(hits: Sequence[Hit], cwd: str, *, nul: bool) -> bytes:
+    names = dict.fromkeys(_path(hit, cwd) for hit in hits)
+    if nul:
+        return b"".join(name.encode("utf-8", "surrogateescape") + b"\0" for name in names)
+    return "".join(f"{escape(name)}\n" for name in names).encode()
+
+
+def _json_lines(result: Result, encode: Any) -> bytes:
+    summary = {"type": "summary", **{key: value for key, value in result.items() if key != "hits"}}
+    lines = [*({"type": "hit", **hit} for hit in result["hits"]), summary]
+    return "".join(f"{encode(line)}\n" for line in lines).encode("utf-8", "backslashreplace")
+
+
+def _vimgrep(hit: Hit, cwd: str, _colour: bool) -> str:
+    line = hit["line"]
+    texts = str(hit["text"]).split("\n")
+    at = line - hit["start_line"]
+    text = texts[at] if 0 <= at < len(texts) else hit["excerpt"]
+    return f"{escape(_path(hit, cwd))}:{line}:{hit['column']}:{flatten(text.rstrip(chr(13)))}\n"
+
+
+def _numbered(hit: Hit, _cwd: str, colour: bool) -> str:
+    title, headings = flatten(str(hit["title"])), [flatten(str(text)) for text in hit["heading_path"]]
+    trail = " › ".join([title, *headings[1:]] if headings[:1] == [title] else [title, *headings])
+    citation = escape(str(hit["citation"]))
+    number = f"{hit['n']:>2}. "
+    indent = " " * len(number)
+    lines = [
+        f"{number}{BOLD}{trail}{RESET}" if colour else f"{number}{trail}",
+        f"{indent}{CYAN}{citation}{RESET}" if colour else f"{indent}{citation}",
+        *(f"{indent}{line}" for line in excerpt_lines(hit, colour)),
+        *(f"{indent}{line}" for line in _unsafe(hit, colour)),
+        *(f"{indent}{line}" for line in _explanation(hit, colour)),
+    ]
+    return "\n".join(lines) + "\n\n"
+
+
+def excerpt_lines(hit: Hit, colour: bool) -> list[str]:
+    """Return the excerpt of a hit line by line, escaped, with its matches marked."""
+    text, done, pieces = str(hit["excerpt"]), 0, []
+    for start, end in hit["highlights"] if colour else ():
+        pieces += [_lines_escaped(text[done:start]), MATCH, _lines_escaped(text[start:end]), RESET]
+        done = end
+    pieces.append(_lines_escaped(text[done:]))
+    return [line for line in "".join(pieces).split("\n") if line.strip()]
+
+
+def _lines_escaped(text: str) -> str:
+    plain = text.replace("\r\n", "\n").expandtabs(4)
+    return "\n".join(escape(line) for line in plain.split("\n"))
+
+
+def _unsafe(hit: Hit, colour: bool) -> list[str]:
+    unsafe = hit.get("unsafe")
+    if not unsafe:
+        return []
+    findings = unsafe if isinstance(unsafe, list) else [unsafe]
+    lines = [
+        f"! line {item['line']} tries to instruct a model ({escape(str(item['pattern']))})" for item in findings[:3]
+    ]
+    return [f"{YELLOW}{line}{RESET}" if colour else line for line in lines]
+
+
+def _explanation(hit: Hit, colour: bool) -> list[str]:
+    explained = hit.get("explain")
+    if not explained:
+        return []
+    boost = f" (boost {explained['boost']:g})" if explained["boost"] != 1 else ""
+    lines = [f"score {hit['score']:.6f}{boost}", *(f"  {_part(part)}" for part in explained["parts"])]
+    return [f"{DIM}{line}{RESET}" if colour else line for line in lines]
+
+
+def _part(part: Mapping[str, Any]) -> str:
+    word = flatten(str(part["word"])) or str(part["kind"])
+    return (
+        f"{part['score']:.6f}  {word}  in {count(part['df'], 'passage')}, idf {part['idf']:.4f}, "
+        f"weight {part['weight']:g}, frequency {part['frequency']:g}"
+    )
+
+
+def _nothing(result: Result) -> str:
+    if result["hits"]:
+        return ""
+    state = result["freshness"]["state"]
+    if state == "building":
+        return "nothing found yet: the first index is still being built; `indexerd status` shows how far it is"
+    words = [escape(str(word)) for word in result.get("unmatched") or ()]
+    detail = f"; in no document: {', '.join(words[:10])}" if words else ""
+    return f"nothing found{detail}"
+
+
+def _weak(result: Result) -> str:
+    return "weak: these hits share few words with the question" if result["hits"] and result.get("weak") else ""
+
+
+def _withheld(result: Result) -> str:
+    counts = {code: number for code, number in (result.get("rejected_counts") or {}).items() if code in _REASONS}
+    parts = [f"{number} {_REASONS[code]}" for code, number in sorted(counts.items())]
+    hidden = result.get("needs_role") or 0
+    parts += [f"{count(hidden, 'document')} need a role that was not named (--role)"] if hidden else []
+    return f"withheld: {', '.join(parts)}" if parts else ""
+
+
+def _freshness(result: Result) -> str:
+    state = result["freshness"]["state"]
+    if state == "pending":
+        return "some files changed just now and are not indexed yet; ask again, or wait longer with --wait MS"
+    return (
+        "the first index is still being built: this is what was found so far"
+        if state == "building" and result["hits"]
+        else ""
+    )

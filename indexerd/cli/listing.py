@@ -1,0 +1,70 @@
+"""`documents` and `generations`: what the index holds.
+
+Owns: how lists look.
+Knows nothing of: the store.
+Invariants: 1. one entry a line, escaped; JSON and NUL-separated output are exact.
+Purity: shell (through what it calls).
+See: docs/operations.md.
+"""
+
+import json
+from typing import cast
+
+import click
+
+from indexerd.cli.answering import write
+from indexerd.cli.asking_there import asking_backend
+from indexerd.cli.options import as_json, selecting, take_selection
+from indexerd.cli.place import here
+from indexerd.cli.plain import escape
+from indexerd.cli.reaching import Result
+
+
+@click.command("documents")
+@click.option("--deleted", is_flag=True, help="List deleted documents that older generations still hold.")
+@click.option("-0", "--null", "nul", is_flag=True, help="Print names only, separated by NUL.")
+@as_json
+@selecting
+def documents_command(deleted: bool, nul: bool, is_json: bool, **flags: object) -> int:
+    """List the documents in the index."""
+    with asking_backend(take_selection(flags), here(), allow_local=True) as backend:
+        result = backend.call("documents", {"deleted": True} if deleted else {})
+    documents = cast("list[Result]", result["documents"])
+    if is_json:
+        return _print_list(documents)
+    if nul:
+        write(1, "".join(f"{document['source_path']}\0" for document in documents).encode())
+        return 0
+    lines = [_document_line(document, is_deleted=deleted) for document in documents]
+    write(1, "".join(f"{line}\n" for line in lines).encode("utf-8", "backslashreplace"))
+    return 0
+
+
+def _document_line(document: Result, *, is_deleted: bool) -> str:
+    path = escape(str(document["source_path"]))
+    if is_deleted:
+        return f"{path}  (deleted after generation {document.get('generation')})"
+    marks = [word for word in ("unsafe", "held", "withheld") if document.get(word)]
+    return f"{path}  {escape(str(document.get('title') or ''))}{'  ! ' + ', '.join(marks) if marks else ''}"
+
+
+@click.command("generations")
+@as_json
+@selecting
+def generations_command(is_json: bool, **flags: object) -> int:
+    """List the generations that are kept, oldest first."""
+    with asking_backend(take_selection(flags), here(), allow_local=True) as backend:
+        result = backend.call("generations")
+    generations = cast("list[Result]", result["generations"])
+    if is_json:
+        return _print_list(generations)
+    for one in generations:
+        changes = f"+{one['added']} ~{one['updated']} -{one['deleted']}"
+        durable = "" if one["durable"] else "  not yet on disk for good"
+        write(1, f"{one['generation']:>8}  {escape(str(one['published_at']))}  {changes}{durable}\n".encode())
+    return 0
+
+
+def _print_list(values: list[Result]) -> int:
+    write(1, (json.dumps(values, ensure_ascii=True, separators=(",", ":")) + "\n").encode())
+    return 0

@@ -1,0 +1,126 @@
+"""`open`, `show` and `verify`: from a hit or a citation to the present text.
+
+Owns: how an editor is started at a line.
+Knows nothing of: search, proof.
+Invariants: 1. an editor is started without a shell. 2. text for people is escaped; `--json` has it exactly.
+Purity: shell (an editor process).
+See: docs/operations.md.
+"""
+
+import json
+import os
+import shlex
+import subprocess
+from collections.abc import Mapping
+from typing import cast
+
+import click
+
+from indexerd.cli.answering import write
+from indexerd.cli.asking_there import asking_backend
+from indexerd.cli.hits import path_bytes
+from indexerd.cli.last import recall
+from indexerd.cli.options import as_json, selecting, take_selection
+from indexerd.cli.place import Place, here
+from indexerd.cli.plain import count, escape
+from indexerd.cli.querying import terminal_safe
+from indexerd.cli.reaching import Result
+from indexerd.errors import NotFoundError
+
+# How editors are told a line; others get `+LINE FILE`, which vi, emacs, nano, less, micro and kakoune share.
+_LINE_ARGUMENTS: Mapping[str, tuple[str, ...]] = {
+    "code": ("--goto", "{file}:{line}"),
+    "codium": ("--goto", "{file}:{line}"),
+    "subl": ("{file}:{line}",),
+    "hx": ("{file}:{line}",),
+    "helix": ("{file}:{line}",),
+    "zed": ("{file}:{line}",),
+    "gedit": ("+{line}", "{file}"),
+    "kate": ("--line", "{line}", "{file}"),
+    "idea": ("--line", "{line}", "{file}"),
+}
+
+
+@click.command("open")
+@click.argument("number", type=click.IntRange(1), metavar="N")
+def open_command(number: int) -> int:
+    """Open the N-th hit of the last query in $VISUAL, at its line."""
+    place = here()
+    found = recall(number, place.environ, place.uid)
+    if found is None:
+        raise NotFoundError(f"the last query had no hit {number}: run `indexerd query TEXT` first")
+    return _start_editor(*found, place.environ)
+
+
+def open_hit(hit: Mapping[str, object], place: Place) -> int:
+    """Open a hit in the editor and return the editor's exit status."""
+    return _start_editor(path_bytes(hit), cast("int", hit["line"]), place.environ)
+
+
+def editor_command(editor: str, path: bytes, line: int) -> list[bytes]:
+    """Return the command that opens a file at a line.
+
+    Args:
+        editor: `$VISUAL` or `$EDITOR`: a program with arguments, quoted as in a shell.
+        path: Absolute path; it never begins with a dash.
+        line: From 1.
+    """
+    words = shlex.split(editor) or ["vi"]
+    form = _LINE_ARGUMENTS.get(os.path.basename(words[0]), ("+{line}", "{file}"))
+    arguments = [part.replace("{line}", str(line)).encode().replace(b"{file}", path) for part in form]
+    return [*map(os.fsencode, words), *arguments]
+
+
+def _start_editor(path: bytes, line: int, environ: Mapping[str, str]) -> int:
+    editor = environ.get("VISUAL") or environ.get("EDITOR") or "vi"
+    try:
+        return subprocess.run(editor_command(editor, path, line), check=False).returncode  # noqa: S603 - the user's own editor
+    except (FileNotFoundError, PermissionError) as error:
+        raise NotFoundError(f"cannot start the editor {editor!r}: set $VISUAL ({error.strerror})") from error
+    except ValueError as error:
+        raise NotFoundError(f"$VISUAL cannot be read as a command: {error}") from error
+
+
+@click.command("show")
+@click.argument("citation")
+@as_json
+@selecting
+def show_command(citation: str, is_json: bool, **flags: object) -> int:
+    """Print the present text of a citation or path: guide/setup.md#L12-L18."""
+    with asking_backend(take_selection(flags), here(), allow_local=True) as backend:
+        result = backend.call("show", {"citation": citation})
+    if is_json:
+        return _print_json(result)
+    text = str(result["text"])
+    write(1, (terminal_safe(text.replace("\r\n", "\n")).rstrip("\n") + "\n").encode("utf-8", "backslashreplace"))
+    return 0
+
+
+@click.command("verify", epilog="Exit status: 0 fresh, 1 moved, changed or gone, 2 error.")
+@click.argument("citation")
+@as_json
+@selecting
+def verify_command(citation: str, is_json: bool, **flags: object) -> int:
+    """Say whether a full citation (…#L12-L18@sha256:HEX) still holds."""
+    with asking_backend(take_selection(flags), here(), allow_local=True) as backend:
+        result = backend.call("verify", {"citation": citation})
+    state = str(result["state"])
+    if is_json:
+        _print_json(result)
+    else:
+        write(1, f"{describe_verdict(result)}\n".encode("utf-8", "backslashreplace"))
+    return 0 if state == "fresh" else 1
+
+
+def describe_verdict(result: Result) -> str:
+    """Return one line about a verified citation."""
+    state = str(result["state"])
+    moved = [escape(str(place)) for place in cast("list[object]", result.get("moved_to") or [])]
+    if state == "moved" and moved:
+        return f"moved to {moved[0]}" + (f" ({count(len(moved), 'place')} in all)" if len(moved) > 1 else "")
+    return state
+
+
+def _print_json(result: Result) -> int:
+    write(1, (json.dumps(result, ensure_ascii=True, separators=(",", ":")) + "\n").encode())
+    return 0

@@ -1,0 +1,130 @@
+"""Options that several commands share: which watch set, which settings, which filters, how to print.
+
+Owns: the spelling of shared flags.
+Knows nothing of: what the commands do with them.
+Invariants: 1. a flag has one meaning in every command that has it.
+Purity: pure (declarations).
+See: docs/operations.md.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import TypeVar
+
+import click
+
+from indexerd.cli.reaching import Selection
+
+F = TypeVar("F", bound=Callable[..., object])
+Decorator = Callable[[F], F]
+
+
+def stacked(*decorators: Callable[[F], F]) -> Callable[[F], F]:
+    """Return one decorator that applies several, so that help lists them in the order given."""
+
+    def decorate(function: F) -> F:
+        for decorator in reversed(decorators):
+            function = decorator(function)
+        return function
+
+    return decorate
+
+
+def selecting(function: F) -> F:
+    """Add the flags that say which watch set is meant."""
+    return stacked(
+        click.option("--profile", metavar="NAME", default="", help="The watch set of this name."),
+        click.option("--socket", metavar="PATH", default="", help="The daemon at this socket, and no other."),
+        click.option("--state-dir", metavar="DIR", default="", help="The index in this directory."),
+    )(function)
+
+
+def as_json(function: F) -> F:
+    """Add `--json`."""
+    return click.option("--json", "is_json", is_flag=True, help="Print JSON.")(function)
+
+
+def colouring(function: F) -> F:
+    """Add `--color`."""
+    choices = click.Choice(["auto", "always", "never"])
+    return click.option("--color", type=choices, default="auto", show_default=True, help="Mark matches in colour.")(
+        function
+    )
+
+
+def setting(function: F) -> F:
+    """Add the flags that stand for keys of `[profile.NAME]`."""
+    return stacked(
+        click.option("--max-chars", type=int, metavar="N", help="Target size of a passage in characters (900)."),
+        click.option("--language", metavar="L", help="Stemming language, or none (english)."),
+        click.option("--format", "formats", multiple=True, metavar=".EXT", help="File ending to index; repeatable."),
+        click.option("--max-file-bytes", type=int, metavar="N", help="Skip larger files (16 MiB)."),
+        click.option("--hidden/--no-hidden", default=None, help="Index hidden files and folders."),
+        click.option("--ignore", multiple=True, metavar="PATTERN", help="Leave out, as in .gitignore; repeatable."),
+        click.option("--poll", is_flag=True, help="Look at the folders in turn instead of waiting for events."),
+        click.option(
+            "--durability",
+            type=click.Choice(["checkpoint", "always"]),
+            help="Flush in the background (checkpoint) or with each change.",
+        ),
+    )(function)
+
+
+SETTING_FLAGS = ("max_chars", "language", "formats", "max_file_bytes", "hidden", "ignore", "poll", "durability")
+
+
+def take_settings(flags: dict[str, object]) -> dict[str, object]:
+    """Take the setting flags out of a callback's arguments and return them as keys of `[profile.NAME]`."""
+    given = {name: flags.pop(name) for name in SETTING_FLAGS}
+    settings = {name: value for name, value in given.items() if value not in (None, (), False) or name == "hidden"}
+    if settings.get("hidden") is None:
+        settings.pop("hidden", None)
+    if "language" in settings:
+        settings["languages"] = settings.pop("language")
+    if "poll" in settings:
+        settings["poll"] = "always"
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in settings.items()}
+
+
+def take_selection(flags: dict[str, object]) -> Selection:
+    """Take the selecting flags out of a callback's arguments."""
+    names = ("socket", "profile", "state_dir")
+    return Selection(**{name: str(flags.pop(name) or "") for name in names})
+
+
+def filtering(function: F) -> F:
+    """Add the flags that say what to look for and where, the same for people and for evidence."""
+    texts = {"multiple": True}
+    return stacked(
+        click.option("--tag", "tags", metavar="TAG", help="Only documents with this tag.", **texts),
+        click.option("--where", metavar="KEY=VALUE", help="Only documents with this front matter.", **texts),
+        click.option("--since", metavar="WHEN", default="", help="Changed since: 7d, 12h, 2026-01-31."),
+        click.option("--until", metavar="WHEN", default="", help="Changed before."),
+        click.option("--all-words", is_flag=True, help="Only passages with every word."),
+        click.option("--phrase", "phrases", metavar="TEXT", help="Only passages with these words in a row.", **texts),
+        click.option("--not", "excluded", metavar="WORD", help="Only passages without this word.", **texts),
+        click.option("-g", "--glob", "globs", metavar="GLOB", help="Only these paths; !GLOB leaves out.", **texts),
+        click.option("--here", is_flag=True, help="Only below the current directory."),
+        click.option("--role", "roles", metavar="ROLE", help="Ask in this role.", **texts),
+        click.option("--as-of", metavar="DATE", default="", help="Documents valid on this day."),
+        click.option("--generation", type=click.IntRange(0), metavar="N", help="An older generation of the index."),
+        click.option("--prefix", is_flag=True, help="The last word may be a beginning."),
+        click.option("--explain", is_flag=True, help="Show the parts of each score."),
+        click.option("--wait", type=click.IntRange(0), metavar="MS", help="Wait so long for fresh text (100)."),
+    )(function)
+
+
+def words(text: tuple[str, ...]) -> str:
+    """Join the words of a query as typed.
+
+    Raises:
+        click.UsageError: There is none.
+    """
+    joined = " ".join(text).strip()
+    if not joined:
+        raise click.UsageError("say what to look for: indexerd query TEXT")
+    return joined
+
+
+def only(flags: Mapping[str, object], *names: str) -> dict[str, object]:
+    """Return the named flags."""
+    return {name: flags[name] for name in names}

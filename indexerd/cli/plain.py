@@ -1,0 +1,76 @@
+"""Text that is safe to show to a person: no control or bidi character of a document reaches a terminal.
+
+Owns: the escaping of everything people read, when colour is used, how paths are shortened, singular and plural.
+Knows nothing of: click, results, sockets. Light on purpose: part of the query fast path.
+Invariants: 1. after `escape` a text holds no character that moves a cursor, changes the order of other characters, or
+    cannot be encoded. 2. colour only where it was asked for or somebody looks.
+Purity: pure.
+See: docs/threat-model.md.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+RESET, BOLD, DIM, RED, GREEN, YELLOW, CYAN = (f"\x1b[{code}m" for code in (0, 1, 2, 31, 32, 33, 36))
+MATCH = "\x1b[1;31m"
+
+# C0, DEL, C1; then what reorders or hides text: line and paragraph separators, bidi controls, zero-width characters,
+# variation selectors are left (emoji need them), tag characters; lone surrogates stand for bytes that are not UTF-8.
+_ESCAPED: dict[int, str] = {
+    **{code: f"\\x{code:02x}" for code in (*range(0x20), *range(0x7F, 0xA0))},
+    **{code: f"\\u{code:04x}" for code in (0x061C, 0x200B, 0x200E, 0x200F, 0x2028, 0x2029, 0x2060, 0xFEFF, 0x180E)},
+    **{code: f"\\u{code:04x}" for code in (*range(0x202A, 0x202F), *range(0x2066, 0x206A))},
+}
+
+
+def escape(text: str) -> str:
+    """Return one line: control, bidi and invisible characters as `\\xNN` or `\\uNNNN`, undecodable bytes as `\\xNN`."""
+    if text.isascii() and text.isprintable():
+        return text
+    return _last_resort(text.translate(_ESCAPED))
+
+
+def flatten(text: str) -> str:
+    """Return a text on one line: tabs and line ends become spaces, the rest is escaped."""
+    return escape(text.replace("\r\n", " ").replace("\n", " ").replace("\t", " "))
+
+
+def _last_resort(text: str) -> str:
+    if text.isprintable():
+        return text
+    return "".join(char if _is_shown(ord(char)) else _code(ord(char)) for char in text)
+
+
+def _is_shown(code: int) -> bool:
+    return not (0xD800 <= code < 0xE000 or 0xE0000 <= code < 0xE0080)
+
+
+def _code(code: int) -> str:
+    if 0xDC80 <= code < 0xDD00:
+        return f"\\x{code - 0xDC00:02x}"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def wants_colour(choice: str, environ: Mapping[str, str], *, is_terminal: bool) -> bool:
+    """Decide on colour: `--color`, then NO_COLOR, then CLICOLOR_FORCE or FORCE_COLOR, then whether somebody looks."""
+    if choice in {"always", "never"}:
+        return choice == "always"
+    if environ.get("NO_COLOR"):
+        return False
+    if environ.get("CLICOLOR_FORCE", "0") not in {"", "0"} or environ.get("FORCE_COLOR", "0") not in {"", "0"}:
+        return True
+    return is_terminal and environ.get("TERM") != "dumb"
+
+
+def shorten(path: str, cwd: str) -> str:
+    """Return an absolute path relative to the current directory where it lies below it."""
+    below = cwd.rstrip("/") + "/"
+    return path[len(below) :] if path.startswith(below) and len(path) > len(below) else path
+
+
+def count(number: int, word: str, plural: str | None = None) -> str:
+    """Return `1 document`, `1,234 documents`."""
+    return f"{number:,} {word if number == 1 else plural or word + 's'}"

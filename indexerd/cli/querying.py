@@ -1,0 +1,130 @@
+"""`query` and `evidence`: argument conversion, one call, rendering.
+
+Owns: the click form of both commands.
+Knows nothing of: ranking, proof, how a daemon is found.
+Invariants: 1. `query` understands exactly the flags that the fast path understands, and more.
+Purity: shell (through what it calls).
+See: docs/operations.md.
+"""
+
+import json
+from collections.abc import Mapping
+from typing import cast
+
+import click
+
+from indexerd.cli.answering import answer_bytes, finish, write
+from indexerd.cli.asking import Asking
+from indexerd.cli.asking_there import asking_backend, here_globs
+from indexerd.cli.hits import notes
+from indexerd.cli.options import as_json, colouring, filtering, selecting, take_selection, words
+from indexerd.cli.paging import call_whole
+from indexerd.cli.place import here
+from indexerd.cli.plain import escape
+from indexerd.cli.reaching import Result
+from indexerd.errors import RequestError
+
+_no_local = click.option("--no-local", is_flag=True, help="Only ask a daemon; exit 3 if none runs.")
+
+
+@click.command("query", epilog="Exit status: 0 hits, 1 none, 2 error, 3 no daemon.")
+@click.argument("text", nargs=-1)
+@click.option("-n", "--number", type=click.IntRange(0), metavar="N", help="How many hits (10); 0 for all.")
+@click.option("-l", "--files-with-matches", "form", flag_value="list", help="Print paths only.")
+@click.option("-0", "--null", "nul", is_flag=True, help="Print exact paths, separated by NUL.")
+@click.option("--json", "form", flag_value="json", help="Print the whole result as JSON.")
+@click.option("--jsonl", "form", flag_value="jsonl", help="Print one JSON hit a line, then a summary.")
+@click.option("--vimgrep", "form", flag_value="vimgrep", help="Print path:line:column:text.")
+@click.option("--sort", type=click.Choice(["score", "modified", "path"]), help="Order of the hits.")
+@filtering
+@click.option("-o", "--open", "opens", is_flag=True, help="Open the first hit in $VISUAL at its line.")
+@colouring
+@_no_local
+@selecting
+def query_command(text: tuple[str, ...], form: str | None, no_local: bool, **flags: object) -> int:
+    """Search, and show proved hits with their lines.
+
+    Every word counts, none is a command: quote nothing, escape nothing. Paths, tags, dates and the like are flags.
+    """
+    selection, place = take_selection(flags), here()
+    asking = make_asking(words(text), form or "people", flags)
+    with asking_backend(selection, place, allow_local=not no_local) as backend:
+        if asking.here:
+            asking.globs += here_globs(backend.call("status"), place.cwd)
+        result = call_whole(backend, "query", asking.params())
+    raw = json.dumps(result, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "backslashreplace")
+    if asking.opens and result["hits"]:
+        from indexerd.cli.opening import open_hit  # noqa: PLC0415 - the modules are loaded as commands are called
+
+        return open_hit(cast("list[Result]", result["hits"])[0], place)
+    out, err = answer_bytes(asking, result, raw, place.environ, place.cwd)
+    return finish(asking, result, out, err)
+
+
+def make_asking(text: str, form: str, flags: Mapping[str, object]) -> Asking:
+    """Return the flags of one query as the value that both paths share."""
+    if "\x00" in text:
+        raise RequestError("a query cannot hold a NUL character")
+    asking = Asking()
+    asking.text, asking.format = text, form
+    for name, value in flags.items():
+        if value is not None:
+            setattr(asking, name, list(value) if isinstance(value, tuple) else value)
+    return asking
+
+
+@click.command("evidence", epilog="Exit status: 0 evidence, 1 abstained, 2 error, 3 no daemon.")
+@click.argument("text", nargs=-1)
+@click.option("-n", "-k", "--number", type=click.IntRange(1), metavar="N", help="At most so many blocks (8).")
+@click.option("--budget-chars", type=click.IntRange(1), metavar="N", help="Hard limit on characters (12000).")
+@click.option("--budget-tokens", type=click.IntRange(1), metavar="N", help="Hard limit in tokens instead.")
+@click.option("--context", metavar="LINES", default="", help="Widen blocks by lines, or to their `section`.")
+@click.option("--min-coverage", type=click.FloatRange(0, 1), metavar="X", help="Least share of the question's words.")
+@click.option("--max-per-document", type=click.IntRange(1), metavar="N", help="Blocks a document may give (2).")
+@filtering
+@as_json
+@_no_local
+@selecting
+def evidence_command(text: tuple[str, ...], is_json: bool, no_local: bool, **flags: object) -> int:
+    """Print cited evidence within a budget, ready for a model.
+
+    A guard says how it may be used; the blocks are exact lines of the documents, each with its citation.
+    """
+    selection, place = take_selection(flags), here()
+    extra = {name: flags.pop(name) for name in ("budget_chars", "budget_tokens", "min_coverage", "max_per_document")}
+    context = _context(str(flags.pop("context")))
+    asking = make_asking(words(text), "people", flags)
+    with asking_backend(selection, place, allow_local=not no_local) as backend:
+        if asking.here:
+            asking.globs += here_globs(backend.call("status"), place.cwd)
+        params = {**asking.params(), **{name: value for name, value in extra.items() if value is not None}}
+        result = backend.call("evidence", {**params, **({"context": context} if context else {})})
+    return _print_evidence(result, is_json=is_json)
+
+
+def _context(text: str) -> int | str:
+    if text in {"", "section"}:
+        return text
+    if text.isascii() and text.isdigit() and len(text) < 7:
+        return int(text)
+    raise click.BadParameter("a number of lines, or section", param_hint="--context")
+
+
+def _print_evidence(result: Result, *, is_json: bool) -> int:
+    is_abstained = bool(result["abstained"])
+    if is_json:
+        write(1, (json.dumps(result, ensure_ascii=True, separators=(",", ":")) + "\n").encode())
+    elif is_abstained:
+        reason = str(result["abstention_reason"]).replace("_", " ")
+        write(2, f"indexerd: no evidence: {escape(reason)}\n{notes({**result, 'hits': [1]}, False)}".encode())
+    else:
+        # Exact lines for a model, not for a terminal: where somebody looks, control characters are escaped.
+        prompt = str(cast("Result", result["evidence"])["prompt"])
+        write(1, (terminal_safe(prompt).rstrip("\n") + "\n").encode("utf-8", "backslashreplace"))
+        write(2, notes(result, False).encode("utf-8", "backslashreplace"))
+    return 1 if is_abstained else 0
+
+
+def terminal_safe(text: str) -> str:
+    """Return a text of several lines with everything but line ends and tabs escaped."""
+    return "\n".join("\t".join(escape(cell) for cell in line.split("\t")) for line in text.split("\n"))

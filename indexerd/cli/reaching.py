@@ -1,0 +1,192 @@
+"""Finding who answers: the daemon that flags, environment or the current directory mean, else this process itself.
+
+Owns: the order in which daemons are looked for, and what is said when none fits.
+Knows nothing of: what is asked.
+Invariants: 1. a daemon named by `--socket` is never replaced by another or by local work. 2. with several daemons and no
+    reason to prefer one, they are listed, never guessed.
+Purity: shell (sockets, the state directories' names).
+See: docs/operations.md (finding the daemon).
+"""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol, cast
+
+from indexerd.cli.place import Place
+from indexerd.cli.plain import escape
+from indexerd.cli.sockets import choose_by_place, named_socket, present_sockets, profile_of
+from indexerd.client import Client
+from indexerd.config import Config, default_profile, holds, profiles_of, read_toml
+from indexerd.errors import ConfigError, IndexerdError, UnreachableError
+
+Result = dict[str, object]
+
+
+class Backend(Protocol):
+    """Somebody who answers the socket's methods: a daemon, or this process on a state directory."""
+
+    def call(self, method: str, params: Mapping[str, object] | None = None) -> Result:
+        """Answer one call; see docs/protocol.md."""
+        ...
+
+    def close(self) -> None:
+        """Let go of the connection or the state directory."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selection:
+    """Which watch set a command means, as flags say. Empty means not given."""
+
+    socket: str = ""
+    profile: str = ""
+    state_dir: str = ""
+
+
+def find_daemon(selection: Selection, place: Place) -> Client | None:
+    """Connect to the daemon that is meant; None when none of this profile or place runs.
+
+    Raises:
+        UnreachableError: `--socket` or `$INDEXERD_SOCKET` names one that does not answer, or several run and none is
+            meant.
+        BusyError: The daemon has no room.
+    """
+    if selection.state_dir and not selection.socket:
+        return _holder_of(os.path.abspath(selection.state_dir), place)
+    named = named_socket(selection.socket, selection.profile, place.environ, place.uid)
+    if named is not None:
+        return _named(named, selection)
+    running = running_daemons(place)
+    if not running:
+        return None
+    chosen = choose_by_place({socket: root_paths(status) for socket, status in running.items()}, place.cwd)
+    if chosen is None:
+        raise UnreachableError(_several(running))
+    return Client(chosen)
+
+
+def reach_daemon(selection: Selection, place: Place) -> Client:
+    """Connect to the daemon that is meant.
+
+    Raises:
+        UnreachableError: None runs; start one, or name another.
+    """
+    client = find_daemon(selection, place)
+    if client is None:
+        what = f"profile {selection.profile}" if selection.profile else "this folder"
+        raise UnreachableError(f"no daemon runs for {what}: start one with `indexerd watch ROOT`")
+    return client
+
+
+def running_daemons(place: Place) -> dict[str, Result]:
+    """Return the status of every daemon that answers in the user's runtime directory, by socket."""
+    found: dict[str, Result] = {}
+    for socket in present_sockets(place.environ, place.uid):
+        try:
+            client = Client(socket, timeout_seconds=5.0)
+        except IndexerdError:
+            continue
+        try:
+            found[socket] = client.call("status")
+        except IndexerdError:
+            continue
+        finally:
+            client.close()
+    return found
+
+
+def root_paths(status: Mapping[str, object]) -> list[str]:
+    """Return the absolute paths of a daemon's roots."""
+    roots = cast("list[dict[str, str]]", status.get("roots") or [])
+    return [root["path"] for root in roots]
+
+
+def _named(socket: str, selection: Selection) -> Client | None:
+    try:
+        return Client(socket)
+    except UnreachableError:
+        if selection.profile and not selection.socket:
+            return None
+        raise
+
+
+def _holder_of(state_dir: str, place: Place) -> Client | None:
+    for socket, status in running_daemons(place).items():
+        held = str(status.get("state_dir") or place.places.state_dir(profile_of(socket)))
+        if os.path.realpath(held) == os.path.realpath(state_dir):
+            return Client(socket)
+    return None
+
+
+def _several(running: Mapping[str, Result]) -> str:
+    lines = [
+        f"  --profile {profile_of(socket)}  ({', '.join(root_paths(status))})" for socket, status in running.items()
+    ]
+    return "several daemons run and none has a root that holds this folder; name one:\n" + "\n".join(map(escape, lines))
+
+
+def local_config(selection: Selection, place: Place, settings: Mapping[str, object] | None = None) -> Config:
+    """Return the configuration of the watch set that is meant, for work without a daemon.
+
+    Raises:
+        ConfigError: The settings are wrong.
+        UnreachableError: Nothing tells which watch set is meant.
+    """
+    from indexerd.cli.local import stored_roots  # noqa: PLC0415 - numpy and the store only where work is done here
+
+    if selection.state_dir:
+        own = stored_roots(os.path.abspath(selection.state_dir))
+        return place.load(
+            profile=selection.profile or None, state_dir=selection.state_dir, settings=settings, stored_roots=own
+        )
+    profile = selection.profile or profile_here(place)
+    if profile is None:
+        raise UnreachableError(
+            "no daemon runs and no index is known for this folder: make one with `indexerd watch ROOT` or "
+            "`indexerd sync ROOT`"
+        )
+    own = stored_roots(place.places.state_dir(profile))
+    config = place.load(profile=profile, settings=settings, stored_roots=own)
+    if not config.roots:
+        raise UnreachableError(
+            f"profile {profile} has no roots and no index: name its roots with `indexerd watch ROOT`"
+        )
+    return config
+
+
+def profile_here(place: Place, path: str | None = None) -> str | None:
+    """Return the profile whose root holds a path (default the current directory), else the only one there is."""
+    target = path or place.cwd
+    held = holding_profile(place, target)
+    if held is not None:
+        return held
+    known = _known_profiles(place)
+    return known[0] if len(known) == 1 and path is None else None
+
+
+def holding_profile(place: Place, path: str) -> str | None:
+    """Return the profile, from the settings file or by state directory, one of whose roots holds the path."""
+    problems: list[str] = []
+    table = read_toml(place.settings_text() or "", place.places.config_file, problems)
+    if problems:
+        raise ConfigError(problems)
+    for name, roots in profiles_of(table, place.cwd).items():
+        if any(holds(root.path, path) for root in roots):
+            return name
+    folder = path
+    while True:
+        name = default_profile(folder)
+        if os.path.isdir(place.places.state_dir(name)):
+            return name
+        if folder == "/":
+            return None
+        folder = os.path.dirname(folder)
+
+
+def _known_profiles(place: Place) -> list[str]:
+    try:
+        entries = sorted(os.scandir(place.places.state_home), key=lambda entry: entry.name)
+    except OSError:
+        return []
+    return [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]

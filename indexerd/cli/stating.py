@@ -1,0 +1,114 @@
+"""`status` and `config`: what the daemon says of itself, and which settings hold and why.
+
+Owns: how a status looks to a person.
+Knows nothing of: how any figure comes about.
+Invariants: 1. every problem, skipped and held count of the status is in what people read.
+Purity: shell (through what it calls).
+See: docs/operations.md (status).
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import cast
+
+import click
+
+from indexerd.cli.answering import write
+from indexerd.cli.asking_there import asking_backend
+from indexerd.cli.options import as_json, selecting, setting, take_selection, take_settings
+from indexerd.cli.place import here
+from indexerd.cli.plain import count, escape
+from indexerd.cli.reaching import Result, local_config, profile_here
+from indexerd.config import effective_toml
+
+_STATES = {
+    "building": "building: the first index is on its way, answers come from what is there",
+    "current": "current: everything saved is searchable",
+    "pending": "pending: changes are being indexed",
+    "degraded": "degraded: a promise is weaker, see the problems below",
+}
+
+
+@click.command("status")
+@as_json
+@selecting
+def status_command(is_json: bool, **flags: object) -> int:
+    """Show what is indexed, how fresh it is, and what is wrong."""
+    with asking_backend(take_selection(flags), here(), allow_local=False) as backend:
+        result = backend.call("status")
+    if is_json:
+        write(1, (json.dumps(result, ensure_ascii=True, separators=(",", ":")) + "\n").encode())
+        return 0
+    write(1, "".join(f"{line}\n" for line in status_lines(result)).encode("utf-8", "backslashreplace"))
+    return 0
+
+
+def status_lines(status: Result) -> Iterator[str]:
+    """Return a status as lines for people."""
+    state = str(status["state"])
+    yield f"{_STATES.get(state, state)}"
+    progress = cast("Mapping[str, int] | None", status.get("progress"))
+    if progress:
+        yield f"  progress     {progress['done']:,} of {count(progress['total'], 'file')}"
+    yield f"  documents    {status['documents']:,} in {count(cast('int', status['chunks']), 'passage')}"
+    for root in cast("list[dict[str, str]]", status["roots"]):
+        note = "" if root["state"] == "ok" else f"  ({root['state'].replace('_', ' ')}: its documents are held)"
+        yield f"  root         {escape(root['label'])}  {escape(root['path'])}{note}"
+    durable = status["durable_generation"]
+    behind = "" if durable == status["generation"] else f", {durable} on disk for good"
+    yield f"  generation   {status['generation']}{behind}"
+    yield from _figures(status)
+    for problem in cast("list[dict[str, object]]", status["problems"]):
+        times = f" ({problem['count']} times)" if cast("int", problem.get("count") or 0) > 1 else ""
+        yield f"  problem      {escape(str(problem['code']))}: {escape(str(problem['detail']))}{times}"
+
+
+def _figures(status: Result) -> Iterator[str]:
+    if status.get("pending"):
+        yield f"  pending      {count(size_of(status['pending']), 'path')}"
+    age = status.get("reconciled_age_s")
+    if isinstance(age, int | float):
+        yield f"  looked at    all of it, {_age(age)} ago"
+    for key, text in (("skipped", "not indexed"), ("held", "cannot be looked at now"), ("unsafe", "held back")):
+        number = size_of(status.get(key))
+        if number:
+            yield f"  {key:<12} {count(number, 'document' if key != 'skipped' else 'file')} {text}: `indexerd doctor` lists them"
+    if status.get("overflows"):
+        yield f"  overflows    {status['overflows']} (each was followed by a full scan)"
+    if status.get("replay_from"):
+        yield f"  replay       evidence back to generation {status['replay_from']}"
+
+
+def size_of(value: object) -> int:
+    """Return a count, whether it came as a number or as the list itself."""
+    return len(value) if isinstance(value, list | tuple) else int(cast("int", value or 0))
+
+
+def _age(seconds: float) -> str:
+    for unit, size in (("day", 86_400), ("hour", 3_600), ("minute", 60)):
+        if seconds >= size:
+            return count(int(seconds // size), unit)
+    return count(int(seconds), "second")
+
+
+@click.command("config")
+@click.argument("roots", nargs=-1)
+@setting
+@selecting
+def config_command(roots: tuple[str, ...], **flags: object) -> int:
+    """Print the effective settings as a valid file, with where each comes from."""
+    settings, selection, place = take_settings(flags), take_selection(flags), here()
+    profile = selection.profile or (None if roots else profile_here(place))
+    if roots or profile is None:
+        config = place.load(
+            roots=roots,
+            profile=profile,
+            socket=selection.socket or None,
+            state_dir=selection.state_dir or None,
+            settings=settings,
+        )
+    else:
+        config = local_config(selection, place, settings)
+    text = effective_toml(config, place.places.config_file)
+    write(1, text.encode("utf-8", "backslashreplace"))
+    return 0

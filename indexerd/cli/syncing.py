@@ -1,0 +1,161 @@
+"""`sync`: bring an index up to date once, through the daemon if one runs, else here.
+
+Owns: what `sync PATH` means: a root, or a path inside one.
+Knows nothing of: how a sync is done.
+Invariants: 1. naming some paths never touches the others.
+Purity: shell (through what it calls).
+See: docs/operations.md.
+"""
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from typing import cast
+
+import click
+
+from indexerd.cli.answering import write
+from indexerd.cli.options import as_json, selecting, setting, take_selection, take_settings
+from indexerd.cli.place import Place, here
+from indexerd.cli.plain import count, escape
+from indexerd.cli.reaching import Result, Selection, find_daemon, holding_profile, local_config, root_paths
+from indexerd.config import Config, absolute, holds, split_label
+from indexerd.errors import RequestError, UnreachableError
+
+_SHOWN = 10
+
+
+@click.command("sync", epilog="Exit status: 0 done, 1 with --strict if anything was skipped or held, 2 error, 75 busy.")
+@click.argument("paths", nargs=-1, required=True, metavar="PATH...")
+@click.option("--strict", is_flag=True, help="Exit 1 if any file was skipped or held.")
+@as_json
+@setting
+@selecting
+def sync_command(paths: tuple[str, ...], strict: bool, is_json: bool, **flags: object) -> int:
+    """Index roots once, or only the named paths inside one, without watching."""
+    settings, selection, place = take_settings(flags), take_selection(flags), here()
+    places = tuple(absolute(split_label(path)[1], place.cwd) for path in paths)
+    report = _by_daemon(selection, place, places, settings)
+    if report is None:
+        report = _by_hand(selection, place, paths, places, settings)
+    if is_json:
+        write(1, (json.dumps(report, ensure_ascii=True, separators=(",", ":")) + "\n").encode())
+    else:
+        write(1, "".join(f"{line}\n" for line in report_lines(report)).encode("utf-8", "backslashreplace"))
+    is_partial = bool(report["documents_skipped"] or report.get("documents_held"))
+    return 1 if strict and is_partial else 0
+
+
+def _by_daemon(
+    selection: Selection, place: Place, paths: tuple[str, ...], settings: Mapping[str, object]
+) -> Result | None:
+    """Let a running daemon do it if its roots hold every path; its settings are its own."""
+    try:
+        client = find_daemon(selection, place)
+    except UnreachableError:
+        if selection.socket:
+            raise
+        return None
+    if client is None:
+        return None
+    try:
+        roots = root_paths(client.call("status"))
+        if all(any(holds(root, path) for root in roots) for path in paths):
+            if settings:
+                raise RequestError("a running daemon keeps its settings: stop it to sync with others")
+            return client.call("sync", {"paths": list(paths)})
+    finally:
+        client.close()
+    if selection.socket or selection.profile:
+        raise RequestError(f"the daemon's roots hold not all of these paths; its roots: {', '.join(roots)}")
+    return None
+
+
+def _by_hand(
+    selection: Selection,
+    place: Place,
+    given: tuple[str, ...],
+    paths: tuple[str, ...],
+    settings: Mapping[str, object],
+) -> Result:
+    config, inner = plan_sync(selection, place, given, paths, settings)
+    require_roots(config)
+    from indexerd.cli.local import sync_local  # noqa: PLC0415 - numpy and the store only where work is done here
+
+    return sync_local(config, inner)
+
+
+def plan_sync(
+    selection: Selection,
+    place: Place,
+    given: tuple[str, ...],
+    paths: tuple[str, ...],
+    settings: Mapping[str, object],
+) -> tuple[Config, tuple[str, ...] | None]:
+    """Return the watch set that is meant, and the paths inside it; None for all of it.
+
+    Args:
+        given: Paths as typed, perhaps with labels.
+        paths: The same, absolute.
+
+    Raises:
+        RequestError: A file that no known root holds.
+    """
+    holding = None if selection.state_dir or selection.profile else holding_profile(place, paths[0])
+    if holding or selection.profile or selection.state_dir:
+        known = Selection(profile=selection.profile or holding or "", state_dir=selection.state_dir)
+        config = _known_config(known, place, settings)
+        if config is not None and all(any(holds(root.path, path) for root in config.roots) for path in paths):
+            roots = {root.path for root in config.roots}
+            return config, None if roots <= set(paths) else paths
+    outside = [path for path in paths if not os.path.isdir(path)]
+    if outside:
+        raise RequestError(_no_root(outside[0]))
+    return place.load(
+        roots=given, profile=selection.profile or None, state_dir=selection.state_dir or None, settings=settings
+    ), None
+
+
+def _known_config(selection: Selection, place: Place, settings: Mapping[str, object]) -> Config | None:
+    try:
+        return local_config(selection, place, settings)
+    except UnreachableError:
+        return None
+
+
+def _no_root(path: str) -> str:
+    if not os.path.lexists(path):
+        return f"{path}: no such file or folder, and no known root holds it"
+    return f"{path}: not a folder, and no known root holds it: sync or watch its folder first"
+
+
+def require_roots(config: Config) -> None:
+    """Refuse a first run over roots that are not there; an existing index holds its documents instead.
+
+    Raises:
+        RequestError: Names the first root that cannot be one.
+    """
+    if os.path.isdir(config.state_dir):
+        return
+    for root in config.roots:
+        if not os.path.exists(root.path):
+            raise RequestError(f"{root.path}: no such folder")
+        if not os.path.isdir(root.path):
+            raise RequestError(f"{root.path}: not a folder: a root is a folder of documents")
+        if not os.access(root.path, os.R_OK | os.X_OK):
+            raise RequestError(f"{root.path}: permission denied: a root must be readable")
+
+
+def report_lines(report: Result) -> Iterator[str]:
+    """Return a sync report as lines for people."""
+    numbers = {name: cast("int", report[f"documents_{name}"]) for name in ("added", "updated", "unchanged", "deleted")}
+    changes = ", ".join(f"{number:,} {name}" for name, number in numbers.items() if number) or "nothing to index"
+    yield f"{changes} (generation {report['generation']}, {count(cast('int', report['chunks_active']), 'passage')})"
+    for name, text in (("skipped", "not indexed"), ("held", "cannot be looked at now, kept as it was")):
+        entries = cast("list[dict[str, str]]", report.get(f"documents_{name}") or [])
+        for entry in entries[:_SHOWN]:
+            yield f"  {name}  {escape(entry['source_path'])}: {escape(entry['reason'])}"
+        if len(entries) > _SHOWN:
+            yield f"  {len(entries) - _SHOWN:,} more {text}: `--json` lists all"
+    if report["unsafe_chunks"]:
+        yield f"  {count(cast('int', report['unsafe_chunks']), 'passage')} held back from evidence: `indexerd doctor` lists them"

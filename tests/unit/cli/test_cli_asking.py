@@ -1,0 +1,90 @@
+"""The flags of `query`, read without click: the same as click reads them, or not at all."""
+
+import pytest
+from click.testing import CliRunner
+
+from indexerd.cli import querying
+from indexerd.cli.asking import Asking, read_flags
+
+UNDERSTOOD = [
+    ["setup"],
+    ["two", "words"],
+    ["-n", "3", "setup"],
+    ["setup", "--number=0"],
+    ["-l", "-n", "0", "setup"],
+    ["-0", "setup"],
+    ["--json", "setup"],
+    ["--jsonl", "setup"],
+    ["--vimgrep", "setup"],
+    ["--tag", "a", "--tag=b", "--where", "k=v", "x"],
+    ["--since", "7d", "--until", "2026-01-01", "--as-of", "2026-01-01", "x"],
+    ["--all-words", "two", "words", "--phrase", "a b", "--not", "c"],
+    ["-g", "*.md", "--glob", "!x", "--role", "r", "--generation", "7", "x"],
+    ["--prefix", "--explain", "--wait", "0", "--color", "never", "x"],
+    ["--", "--not-a-flag"],
+    ["don't", "@nasa", "16-3", '"'],
+]
+LEFT_ALONE = [
+    [],
+    ["  "],
+    ["--help"],
+    ["--nope", "x"],
+    ["-n"],
+    ["-n", "many", "x"],
+    ["-n", "-1", "x"],
+    ["--json=yes", "x"],
+    ["--color", "pink", "x"],
+    ["--here", "x"],
+    ["-o", "x"],
+    ["-ln", "0", "x"],
+    ["--state-dir", "/x", "x"],
+    ["caf\udce9"],
+]
+
+
+def by_click(arguments, monkeypatch):
+    seen = []
+
+    def catch(text, form, flags):
+        asking = original(text, form, flags)
+        seen.append(asking)
+        raise SystemExit(0)
+
+    original = querying.make_asking
+    monkeypatch.setattr(querying, "make_asking", catch)
+    CliRunner().invoke(querying.query_command, arguments)
+    return seen[0] if seen else None
+
+
+@pytest.mark.parametrize("arguments", UNDERSTOOD, ids=" ".join)
+def test_both_readers_agree(arguments, monkeypatch):
+    """What the fast reader understands, click understands alike."""
+    fast, full = read_flags(arguments), by_click(arguments, monkeypatch)
+    assert fast is not None
+    assert fast.params() == full.params()
+    assert (fast.format, fast.nul, fast.color) == (full.format, full.nul, full.color)
+
+
+@pytest.mark.parametrize("arguments", LEFT_ALONE, ids=lambda a: " ".join(a).encode("ascii", "replace").decode())
+def test_anything_unusual_is_left_to_the_full_command_line(arguments):
+    """Help, mistakes and rare flags are not guessed at."""
+    assert read_flags(arguments) is None
+
+
+def test_only_what_was_given_is_sent():
+    """A plain query sends its text and nothing else."""
+    asking = Asking()
+    asking.text = "x"
+    assert asking.params() == {"text": "x"}
+
+
+def test_nought_means_all_and_is_sent():
+    """`-n 0` and `--wait 0` are values, not absences."""
+    assert read_flags(["-n", "0", "--wait", "0", "x"]).params() == {"text": "x", "k": 0, "wait_ms": 0}
+
+
+@pytest.mark.parametrize("flag", ["-l", "-0"])
+def test_listing_files_asks_for_every_file_once(flag):
+    """For names, one hit a file is enough, and files of equal text are all wanted."""
+    params = read_flags([flag, "x"]).params()
+    assert (params["max_per_document"], params["distinct"]) == (1, False)

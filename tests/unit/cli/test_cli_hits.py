@@ -1,0 +1,136 @@
+"""How a result looks in each of its forms."""
+
+import base64
+import json
+
+import pytest
+
+from indexerd.cli.hits import notes, path_bytes, render
+
+ESCAPE = "\x1b[2J"
+
+
+def hit(**changes):
+    return {
+        "n": 1,
+        "title": "Setup",
+        "source_path": "guide/setup.md",
+        "path": "/docs/guide/setup.md",
+        "citation": "guide/setup.md#L3-L5",
+        "start_line": 3,
+        "end_line": 5,
+        "line": 4,
+        "column": 7,
+        "heading_path": ["Setup", "Linux"],
+        "text": "# Linux\nThen, install it.\nDone.\n",
+        "excerpt": "Then, install it.",
+        "highlights": [[6, 13]],
+        "unsafe": None,
+        "score": 1.5,
+        **changes,
+    }
+
+
+def result(*hits, **changes):
+    return {"hits": list(hits), "freshness": {"state": "current"}, "rejected_counts": {}, "unmatched": [], **changes}
+
+
+def shown(*hits, form="people", nul=False, cwd="/docs", colour=False, **changes):
+    encode = json.JSONEncoder().encode
+    return render(result(*hits, **changes), form, nul=nul, cwd=cwd, colour=colour, encode=encode).decode()
+
+
+def test_people_see_number_title_citation_and_excerpt():
+    """A hit is its number, its title with headings, its citation and the lines around the match."""
+    assert shown(hit()) == " 1. Setup › Linux\n    guide/setup.md#L3-L5\n    Then, install it.\n\n"
+
+
+def test_matches_are_marked_in_colour_only():
+    """With colour the match stands out; without, not a byte is added."""
+    assert "\x1b[1;31minstall\x1b[0m" in shown(hit(), colour=True)
+    assert "\x1b" not in shown(hit())
+
+
+@pytest.mark.parametrize("form", ["people", "list", "vimgrep"])
+def test_no_form_for_people_lets_control_characters_through(form):
+    """Titles, headings, names and text are escaped in a pipe too."""
+    hostile = hit(
+        title=f"a{ESCAPE}",
+        heading_path=[f"h{ESCAPE}\u202e"],
+        citation=f"c{ESCAPE}#L1-L1",
+        path=f"/docs/p{ESCAPE}\n",
+        text=f"x{ESCAPE}\ny\u202e{ESCAPE}\tz\r\n",
+        excerpt=f"e{ESCAPE}\rf",
+        highlights=[],
+        unsafe={"line": 4, "pattern": f"p{ESCAPE}"},
+    )
+    text = shown(hostile, form=form)
+    assert "\x1b" not in text
+    assert "\r" not in text
+    assert "\u202e" not in text
+
+
+def test_vimgrep_is_path_line_column_and_the_best_line():
+    """Vim's quickfix reads the matching line, flattened, with its byte column."""
+    assert shown(hit(), form="vimgrep") == "guide/setup.md:4:7:Then, install it.\n"
+    tabbed = hit(line=3, column=1, text="a\tb\r\n")
+    assert shown(tabbed, form="vimgrep", cwd="/other") == "/docs/guide/setup.md:3:1:a b\n"
+
+
+def test_a_list_names_each_file_once():
+    """Two hits of one file are one line."""
+    assert shown(hit(), hit(n=2, line=9), form="list") == "guide/setup.md\n"
+
+
+def test_names_between_nul_are_exact():
+    """A name with a line end or bytes that are not UTF-8 comes out as it is on disk."""
+    raw = b"/docs/odd\n\xff.md"
+    odd = hit(path=None, path_b64=base64.b64encode(raw).decode())
+    assert path_bytes(odd) == raw
+    assert render(result(odd), "list", nul=True, cwd="/docs", colour=False) == b"odd\n\xff.md\0"
+    assert shown(odd, form="list") == "odd\\x0a\\xff.md\n"
+
+
+def test_json_lines_end_with_a_summary():
+    """Each hit is a line; the rest of the result is the last."""
+    first, last = map(json.loads, shown(hit(), form="jsonl").splitlines())
+    assert (first["type"], first["n"], last["type"], "hits" in last) == ("hit", 1, "summary", False)
+
+
+def test_an_unsafe_hit_is_marked_with_its_line():
+    """People see what was found, with a warning."""
+    assert "! line 4 tries to instruct a model" in shown(hit(unsafe={"line": 4, "pattern": "override"}))
+
+
+def test_an_explanation_shows_each_part_of_the_score():
+    """`--explain` lists words with their figures, and a boost that is not one."""
+    part = {"word": "install", "kind": "word", "df": 3, "idf": 1.25, "weight": 1.0, "frequency": 2.0, "score": 1.5}
+    text = shown(hit(explain={"parts": [part], "boost": 2.0}))
+    assert "score 1.500000 (boost 2)" in text
+    assert "install  in 3 passages, idf 1.2500" in text
+
+
+def test_what_was_withheld_is_one_line():
+    """Withheld passages are counted by reason, on one line; ordinary selection is not mentioned."""
+    counts = {"unsafe_content": 2, "source_changed": 1, "document_limit": 7}
+    text = notes(result(hit(), rejected_counts=counts), colour=False)
+    assert text == "withheld: 1 changed while it was read, 2 tries to instruct a model\n"
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"freshness": {"state": "building"}}, "first index is still being built"),
+        ({"unmatched": ["xyzzy"]}, "in no document: xyzzy"),
+        ({"rejected_counts": {"source_unreadable": 1}}, "withheld: 1 cannot be read"),
+        ({"freshness": {"state": "pending"}}, "not indexed yet"),
+    ],
+)
+def test_nothing_found_says_why(changes, expected):
+    """Not in the documents, still building, withheld and not yet indexed look different."""
+    assert expected in notes(result(**changes), colour=False)
+
+
+def test_a_good_result_needs_no_notes():
+    """Nothing withheld, nothing pending: standard error stays empty."""
+    assert notes(result(hit()), colour=False) == ""
