@@ -1,0 +1,244 @@
+"""Reading documents beneath the watched roots, whole and unchanged, or saying why not.
+
+Owns: opening below a root without following links, and the proof that a read saw one state of the file.
+Knows nothing of: the index, ignore rules, what bytes mean.
+Invariants: 1. nothing outside a root is ever opened for reading, whatever is swapped meanwhile. 2. bytes are returned
+    only if the file's stat was the same before and after. 3. `source_missing` is said only when absence was seen in a
+    readable folder of a root that is there. 4. opening never waits: no FIFO, device or terminal can hold a reader.
+Purity: shell (file system, read only).
+See: docs/consistency.md (reading sources).
+"""
+
+import ctypes
+import errno
+import os
+import stat as stat_bits
+from collections.abc import Sequence
+
+from indexerd.model import Root, SourcePath
+from indexerd.naming import split_source_path
+from indexerd.ports import FaultCode, SourceFault, SourceRead, SourceStat
+
+DEFAULT_MAX_FILE_BYTES = 16 * 1024 * 1024
+_ATTEMPTS = 3
+_CHUNK_BYTES = 1 << 20
+
+_FILE_FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NOCTTY
+_FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_ROOT_FLAGS = os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC
+
+# Linux 5.6; the number is the same on every architecture Python runs on but Alpha, where the probe fails and we walk.
+_SYS_OPENAT2 = 437
+# BENEATH | NO_SYMLINKS | NO_MAGICLINKS, linux/openat2.h
+_RESOLVE = 0x08 | 0x04 | 0x02
+
+_MISSING = frozenset({errno.ENOENT, errno.ENOTDIR})
+_ESCAPES = frozenset({errno.ELOOP, errno.EXDEV})
+
+
+class _OpenHow(ctypes.Structure):
+    _fields_ = (("flags", ctypes.c_uint64), ("mode", ctypes.c_uint64), ("resolve", ctypes.c_uint64))
+
+
+_syscall = ctypes.CDLL(None, use_errno=True).syscall
+_syscall.argtypes = (ctypes.c_long, ctypes.c_int, ctypes.c_char_p, ctypes.c_void_p, ctypes.c_size_t)
+_syscall.restype = ctypes.c_long
+_HOW_SIZE = ctypes.sizeof(_OpenHow)
+_HOW_FILE = _OpenHow(_FILE_FLAGS, 0, _RESOLVE)
+_HOW_FOLDER = _OpenHow(_FOLDER_FLAGS, 0, _RESOLVE)
+_HOW_OF = {_FILE_FLAGS: ctypes.addressof(_HOW_FILE), _FOLDER_FLAGS: ctypes.addressof(_HOW_FOLDER)}
+
+
+def _open_in_kernel(root_fd: int, relative: bytes, flags: int) -> int:
+    how = _HOW_OF[flags]
+    while True:
+        fd: int = _syscall(_SYS_OPENAT2, root_fd, relative, how, _HOW_SIZE)
+        if fd >= 0:
+            return fd
+        number = ctypes.get_errno()
+        # EAGAIN: a rename elsewhere raced with the look-up; nothing was decided. EINTR: a signal came.
+        if number not in (errno.EAGAIN, errno.EINTR):
+            raise OSError(number, os.strerror(number), relative)
+
+
+def _open_by_walking(root_fd: int, relative: bytes, flags: int) -> int:
+    """Open one component after the other, following no link: what `openat2` does, where the kernel has none."""
+    *folders, name = relative.split(b"/")
+    at = root_fd
+    try:
+        for folder in folders:
+            try:
+                inner = os.open(folder, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=at)
+            except NotADirectoryError as error:
+                raise _link_or(error, folder, at) from None
+            if at != root_fd:
+                os.close(at)
+            at = inner
+        return os.open(name, flags, dir_fd=at)
+    finally:
+        if at != root_fd:
+            os.close(at)
+
+
+def _link_or(error: OSError, name: bytes, at: int) -> OSError:
+    """Say ELOOP where ENOTDIR hides a link: O_PATH|O_DIRECTORY|O_NOFOLLOW answers ENOTDIR for both."""
+    try:
+        is_link = stat_bits.S_ISLNK(os.lstat(name, dir_fd=at).st_mode)
+    except OSError:
+        return error
+    return OSError(errno.ELOOP, os.strerror(errno.ELOOP), name) if is_link else error
+
+
+def _kernel_has_openat2() -> bool:
+    """Ask once: ENOSYS from an old kernel, EPERM from a container's filter."""
+    root_fd = os.open("/", _ROOT_FLAGS)
+    try:
+        os.close(_open_in_kernel(root_fd, b".", _FOLDER_FLAGS))
+    except OSError:
+        return False
+    finally:
+        os.close(root_fd)
+    return True
+
+
+open_beneath = _open_in_kernel if _kernel_has_openat2() else _open_by_walking
+
+
+def open_root(root: Root) -> int:
+    """Open a root for look-ups below it and return the descriptor; the caller closes it.
+
+    Roots are opened anew each time and never kept: a descriptor kept open would make a disk impossible to unmount, and
+    would go on showing the old folder after the root is replaced.
+
+    Raises:
+        OSError: The root is missing, no folder, or cannot be looked at.
+    """
+    return os.open(root.path, _ROOT_FLAGS)
+
+
+def open_folder_beneath(root_fd: int, relative: bytes) -> int:
+    """Open a folder below a root for listing (`b""`: the root itself) and return the descriptor; the caller closes it.
+
+    Raises:
+        OSError: It is missing, no folder, behind a link, or unreadable.
+    """
+    if not relative:
+        return os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=root_fd)
+    return open_beneath(root_fd, relative, _FOLDER_FLAGS)
+
+
+def open_file_beneath(root_fd: int, relative: bytes) -> int:
+    """Open whatever is at `relative` below a root for reading, without waiting and without following links.
+
+    Raises:
+        OSError: It is missing, behind a link, or unreadable.
+    """
+    return open_beneath(root_fd, relative, _FILE_FLAGS)
+
+
+def stat_of(found: os.stat_result) -> SourceStat:
+    """Return the tuple that tells one state of a file from another."""
+    return SourceStat(found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
+
+
+class SourceTree:
+    """Reads documents below a set of roots; implements `ports.Sources`. Safe to use from any thread."""
+
+    def __init__(self, roots: Sequence[Root], max_file_bytes: int = DEFAULT_MAX_FILE_BYTES) -> None:
+        self._roots = tuple(roots)
+        self._max_file_bytes = max_file_bytes
+
+    def read(self, source_path: SourcePath) -> SourceRead | SourceFault:
+        """Return the whole bytes of a document, its stat equal before and after, or the reason why not."""
+        place = split_source_path(self._roots, source_path)
+        if place is None:
+            return SourceFault("source_escapes_root", "names nothing below a root")
+        root, relative = place
+        try:
+            root_fd = open_root(root)
+        except OSError as error:
+            return SourceFault("source_unreadable", f"root: {error_name(error)}")
+        try:
+            return self._read_beneath(root_fd, relative)
+        finally:
+            os.close(root_fd)
+
+    def absolute(self, source_path: SourcePath) -> bytes | None:
+        """Return the absolute path as bytes in the user's spelling; None if no root has this name."""
+        place = split_source_path(self._roots, source_path)
+        return None if place is None else os.fsencode(place[0].path).rstrip(b"/") + b"/" + place[1]
+
+    def _read_beneath(self, root_fd: int, relative: bytes) -> SourceRead | SourceFault:
+        for _ in range(_ATTEMPTS):
+            try:
+                fd = open_beneath(root_fd, relative, _FILE_FLAGS)
+            except OSError as error:
+                return _open_fault(error, root_fd, relative)
+            try:
+                found = self._read_open(fd)
+            except OSError as error:
+                return SourceFault("source_unreadable", error_name(error))
+            finally:
+                os.close(fd)
+            if found is not None:
+                return found
+        return SourceFault("source_changed", f"changed during each of {_ATTEMPTS} reads")
+
+    def _read_open(self, fd: int) -> SourceRead | SourceFault | None:
+        """Read an open file; None if it changed meanwhile."""
+        before = os.fstat(fd)
+        if not stat_bits.S_ISREG(before.st_mode):
+            return SourceFault("source_unreadable", "not_regular")
+        if before.st_size > self._max_file_bytes:
+            return SourceFault("source_unreadable", "too_large")
+        data = _read_at_most(fd, before.st_size + 1)
+        after = stat_of(os.fstat(fd))
+        if len(data) != before.st_size or after != stat_of(before):
+            return None
+        return SourceRead(data, after)
+
+
+def _read_at_most(fd: int, limit: int) -> bytes:
+    """Read up to `limit` bytes. One byte more than the size is asked for, so that growth shows as a longer read."""
+    data = os.read(fd, limit)
+    if not data or len(data) == limit - 1:
+        return data
+    parts = [data]
+    rest = limit - len(data)
+    while rest > 0 and (data := os.read(fd, min(rest, _CHUNK_BYTES))):
+        parts.append(data)
+        rest -= len(data)
+    return b"".join(parts)
+
+
+def _open_fault(error: OSError, root_fd: int, relative: bytes) -> SourceFault:
+    return SourceFault(_code_of(error.errno, root_fd, relative), error_name(error))
+
+
+def _code_of(number: int | None, root_fd: int, relative: bytes) -> FaultCode:
+    if number in _ESCAPES:
+        return "source_escapes_root"
+    if number in _MISSING and absence_is_seen(root_fd, relative):
+        return "source_missing"
+    return "source_unreadable"
+
+
+def absence_is_seen(root_fd: int, relative: bytes) -> bool:
+    """Whether the nearest folder above `relative` that exists can be listed, so that its absence there is a fact."""
+    while relative:
+        relative = relative.rpartition(b"/")[0]
+        try:
+            os.close(open_folder_beneath(root_fd, relative))
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        except OSError:
+            return False
+        return True
+    return False
+
+
+def error_name(error: OSError) -> str:
+    """Return the errno's name (`EACCES`), for people and for reasons; `not_regular` for a socket."""
+    if error.errno == errno.ENXIO:  # what opening a Unix socket answers
+        return "not_regular"
+    return errno.errorcode.get(error.errno or 0, str(error))

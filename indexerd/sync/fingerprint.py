@@ -1,0 +1,156 @@
+"""What a file's stat was when its bytes were last read, so that an unchanged file need not be read again.
+
+Owns: when an equal stat may be believed, which files are read again all the same, the cache's bytes.
+Knows nothing of: the disk, where the cache is kept.
+Invariants: 1. the cache is disposable: whatever is wrong with its bytes makes it empty, never wrong. 2. a file touched
+    within two seconds of being read is not believed: it may have been written again within one tick of its file
+    system's clock. 3. every file's turn to be read again comes, longest unread first.
+Purity: pure.
+See: docs/consistency.md (fingerprints).
+"""
+
+import heapq
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import numpy as np
+
+from indexerd.digests import fast_digest
+from indexerd.model import ContentHash, SourcePath
+from indexerd.ports import SourceStat
+
+# FAT keeps time in steps of two seconds, the coarsest in use.
+RACY_NS = 2_000_000_000
+SAMPLE_FILES_PER_HOUR = 200
+
+_MAGIC = b"IDXFP\x00\x00\x01"
+_DIGEST_BYTES = 16
+_HASH_BYTES = 32
+_COLUMNS = 6
+
+
+class Fingerprint(NamedTuple):
+    """One file as it was last read.
+
+    Attributes:
+        stat: Its stat then, equal before and after the read.
+        content_hash: SHA-256 of the bytes.
+        looked_ns: Wall time just before the read.
+    """
+
+    stat: SourceStat
+    content_hash: ContentHash
+    looked_ns: int
+
+
+def is_racy(stat: SourceStat, looked_ns: int) -> bool:
+    """Whether the file changed so close to the look that it may have changed again unseen.
+
+    A time that lies far ahead of the look is not racy: the next write sets another one.
+    """
+    return abs(stat.mtime_ns - looked_ns) <= RACY_NS or abs(stat.ctime_ns - looked_ns) <= RACY_NS
+
+
+def sample_size(elapsed_seconds: float, per_hour: int = SAMPLE_FILES_PER_HOUR) -> int:
+    """Return how many believed files to read again after `elapsed_seconds`; never more than an hour's share."""
+    return int(per_hour * min(max(elapsed_seconds, 0.0), 3600.0) / 3600.0)
+
+
+class FingerprintCache:
+    """The fingerprints of one store's documents. Belongs to one thread.
+
+    Attributes:
+        sampled_ns: Wall time of the last sample; 0 for never.
+        places: The roots and mount points known, and whether something was mounted there.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[SourcePath, Fingerprint] = {}
+        self.sampled_ns = 0
+        self.places: dict[SourcePath, bool] = {}
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    def get(self, path: SourcePath) -> Fingerprint | None:
+        """Return what is known of a file."""
+        return self._known.get(path)
+
+    def record(self, path: SourcePath, stat: SourceStat, content_hash: ContentHash, looked_ns: int) -> None:
+        """Remember a read. `looked_ns` is the wall time just before it."""
+        self._known[path] = Fingerprint(stat, content_hash, looked_ns)
+
+    def forget(self, path: SourcePath) -> None:
+        """Drop what is known of a file; nothing happens if that is nothing."""
+        self._known.pop(path, None)
+
+    def keep_only(self, paths: Iterable[SourcePath]) -> None:
+        """Drop what is known of all other files."""
+        self._known = {path: self._known[path] for path in paths if path in self._known}
+
+    def believes(self, path: SourcePath, stat: SourceStat, content_hash: ContentHash) -> bool:
+        """Whether a file with this stat surely has the bytes of this hash, as far as a stat can tell."""
+        known = self._known.get(path)
+        return (
+            known is not None
+            and known.stat == stat
+            and known.content_hash == content_hash
+            and not is_racy(stat, known.looked_ns)
+        )
+
+    def sample(self, paths: Iterable[SourcePath], count: int) -> list[SourcePath]:
+        """Return the `count` files of `paths` that were read longest ago; the same for the same cache."""
+        if count <= 0:
+            return []
+        aged = ((self._known[path].looked_ns, path) for path in paths if path in self._known)
+        return [path for _, path in heapq.nsmallest(count, aged)]
+
+    def encode(self) -> bytes:
+        """Return the cache's bytes."""
+        items = sorted(self._known.items())
+        rows = np.array([(*known.stat, known.looked_ns) for _, known in items], dtype=object).reshape(-1, _COLUMNS)
+        # Devices and inodes use all 64 bits, times may lie before 1970: both keep their bits in the other's type.
+        numbers = np.empty(rows.shape, dtype="<u8")
+        numbers[:, :2] = rows[:, :2].astype(np.uint64)
+        numbers[:, 2:] = rows[:, 2:].astype(np.int64).view(np.uint64)
+        names = "\n".join(path for path, _ in items).encode()
+        places = "\n".join(f"{int(mount)}{path}" for path, mount in sorted(self.places.items())).encode()
+        header = np.array([len(items), len(names), len(places), self.sampled_ns], dtype="<u8").tobytes()
+        hashes = b"".join(known.content_hash for _, known in items)
+        body = b"".join((header, numbers.tobytes(), hashes, names, places))
+        return _MAGIC + fast_digest(body) + body
+
+    @classmethod
+    def decode(cls, data: bytes | memoryview) -> "FingerprintCache":
+        """Read a cache; an empty one if a single byte is not as it was written."""
+        cache = cls()
+        start = len(_MAGIC) + _DIGEST_BYTES
+        body = bytes(data[start:])
+        if bytes(data[:start]) != _MAGIC + fast_digest(body):
+            return cache
+        try:
+            cache._fill(body)
+        except ValueError:
+            return cls()
+        return cache
+
+    def _fill(self, body: bytes) -> None:
+        count, name_bytes, place_bytes, self.sampled_ns = np.frombuffer(body, "<u8", 4).tolist()
+        at = 4 * 8
+        stats = np.frombuffer(body, "<u8", count * _COLUMNS, at).reshape(count, _COLUMNS)
+        at += stats.nbytes
+        hashes = body[at : at + count * _HASH_BYTES]
+        at += len(hashes)
+        names = map(SourcePath, body[at : at + name_bytes].decode().split("\n") if count else [])
+        at += name_bytes
+        places = body[at : at + place_bytes].decode().split("\n") if place_bytes else []
+        self._known = dict(zip(names, _fingerprints(stats, hashes), strict=True))
+        self.places = {SourcePath(place[1:]): place[0] == "1" for place in places}
+
+
+def _fingerprints(stats: "np.ndarray[tuple[int, int], np.dtype[np.uint64]]", hashes: bytes) -> Iterable[Fingerprint]:
+    signed = stats.view(np.int64)
+    columns = [stats[:, column].tolist() for column in (0, 1)] + [signed[:, column].tolist() for column in (2, 3, 4)]
+    rows = map(SourceStat._make, zip(*columns, strict=True))
+    pieces = (ContentHash(hashes[at : at + _HASH_BYTES]) for at in range(0, len(hashes), _HASH_BYTES))
+    return map(Fingerprint._make, zip(rows, pieces, signed[:, 5].tolist(), strict=True))

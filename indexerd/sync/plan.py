@@ -1,0 +1,136 @@
+"""What a look at the disk means for the index: what to read, what is gone, what to keep though it cannot be seen.
+
+Owns: the decision, for each document and file, between reading, keeping, holding and tombstoning.
+Knows nothing of: the disk, the store, threads. A plan can be printed.
+Invariants: 1. a tombstone needs an absence seen: within the scope, not beneath anything held. 2. what lies outside the
+    scope is not touched, except that a document of no configured root goes. 3. a file is left unread only if its
+    fingerprint is believed. 4. every file in scope is read or unchanged; every document in scope is read, unchanged,
+    held or a tombstone.
+Purity: pure.
+See: docs/consistency.md (planning).
+"""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from indexerd.model import ContentHash, Root, SourcePath
+from indexerd.naming import root_of
+from indexerd.ports import SourceStat
+from indexerd.sync.fingerprint import FingerprintCache
+from indexerd.sync.look import Look, Place, Skipped, nearest_above
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SyncPlan:
+    """What should happen. Each list is without repetition, and no path is in two of the first four.
+
+    Attributes:
+        read: Files whose bytes must be read and compared, most recently modified first.
+        tombstones: Documents whose absence was seen, sorted.
+        held: Documents that may exist but cannot be looked at, with the reason.
+        unchanged: Documents whose fingerprint is believed.
+        skipped: Files that are not indexed, for people.
+    """
+
+    read: tuple[SourcePath, ...]
+    tombstones: tuple[SourcePath, ...]
+    held: Mapping[SourcePath, str]
+    unchanged: tuple[SourcePath, ...]
+    skipped: tuple[Skipped, ...]
+
+
+def plan(  # noqa: PLR0913 -- the six things a decision depends on, all by name
+    *,
+    look: Look,
+    indexed: Mapping[SourcePath, ContentHash],
+    cache: FingerprintCache,
+    roots: Sequence[Root],
+    redo: bool = False,
+    sample: Collection[SourcePath] = (),
+) -> SyncPlan:
+    """Decide what to do about what was seen.
+
+    Args:
+        look: What was seen.
+        indexed: The live documents and their hashes: at least those within the look's scope.
+        cache: The fingerprints.
+        roots: The configured roots.
+        redo: Read every file, since the settings changed.
+        sample: Files to read again though their fingerprint is believed.
+    """
+    read, unchanged = _sort_files(look.files, indexed, cache, frozenset(sample), redo=redo)
+    tombstones, held = _sort_absent(look, [path for path in indexed if path not in look.files], roots)
+    return SyncPlan(
+        read=_newest_first(read, look.files),
+        tombstones=tuple(sorted(tombstones)),
+        held=held,
+        unchanged=tuple(unchanged),
+        skipped=look.skipped,
+    )
+
+
+def next_places(known: Mapping[SourcePath, Place], look: Look, held: Collection[SourcePath]) -> dict[SourcePath, Place]:
+    """Return where roots and mounts stand for the next look.
+
+    What was seen replaces what was known. But a place whose device changed or whose mount is gone stays as it was
+    known for as long as documents beneath it are held: otherwise the next look would find it ordinary and empty.
+    """
+    scope = frozenset(look.scope)
+    doubted = frozenset(place.source_path for place in look.held)
+    waiting = {place for path in held for place in _lineage(path) if place in doubted}
+    places = {path: place for path, place in known.items() if path in waiting or nearest_above(path, scope) is None}
+    places.update((path, place) for path, place in look.places.items() if path not in waiting)
+    return places
+
+
+def _lineage(path: SourcePath) -> Iterator[SourcePath]:
+    """Yield the path and all that it lies beneath, down to the empty path."""
+    at = str(path)
+    yield path
+    while at:
+        at = at.rpartition("/")[0]
+        yield SourcePath(at)
+
+
+def _sort_files(
+    files: Mapping[SourcePath, SourceStat],
+    indexed: Mapping[SourcePath, ContentHash],
+    cache: FingerprintCache,
+    sample: frozenset[SourcePath],
+    *,
+    redo: bool,
+) -> tuple[list[SourcePath], list[SourcePath]]:
+    """Return the files to read, and those that are surely as indexed."""
+    if redo:
+        return list(files), []
+    read: list[SourcePath] = []
+    unchanged: list[SourcePath] = []
+    for path, stat in files.items():
+        content_hash = indexed.get(path)
+        is_same = content_hash is not None and path not in sample and cache.believes(path, stat, content_hash)
+        (unchanged if is_same else read).append(path)
+    return read, unchanged
+
+
+def _sort_absent(
+    look: Look, absent: Sequence[SourcePath], roots: Sequence[Root]
+) -> tuple[list[SourcePath], dict[SourcePath, str]]:
+    """Return the documents that are gone, and those that only cannot be looked at."""
+    scope = frozenset(look.scope)
+    reasons = {place.source_path: place.reason for place in look.held}
+    gone: list[SourcePath] = []
+    held: dict[SourcePath, str] = {}
+    for path in absent:
+        if root_of(roots, path) is None:
+            gone.append(path)
+        elif nearest_above(path, scope) is None:
+            continue
+        elif (place := nearest_above(path, reasons)) is not None:
+            held[path] = reasons[place]
+        else:
+            gone.append(path)
+    return gone, held
+
+
+def _newest_first(paths: list[SourcePath], files: Mapping[SourcePath, SourceStat]) -> tuple[SourcePath, ...]:
+    return tuple(sorted(paths, key=lambda path: (-files[path].mtime_ns, path)))

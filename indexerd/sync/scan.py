@@ -1,0 +1,184 @@
+"""Looking at the roots: all of them, or the paths that events and people name.
+
+Owns: which root a path belongs to, the rules that hold at each root, folding of overlapping paths.
+Knows nothing of: the index, why anybody looks.
+Invariants: 1. a look at a path gives for it what a scan of everything would give. 2. a root inside another belongs to
+    itself alone, so that no file is two documents. 3. a changed rule file is a look at its folder.
+Purity: shell (file system, read only).
+See: docs/consistency.md (looking), docs/operations.md (what is ignored).
+"""
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+from indexerd.model import Root, SourcePath
+from indexerd.sources import DEFAULT_MAX_FILE_BYTES, error_name
+from indexerd.sync.ignore import RULE_FILES, FolderRules, IgnoreOptions, root_rules
+from indexerd.sync.look import Look, Place, merge_looks
+from indexerd.sync.surroundings import folders_above, is_repository, read_rule_files, rule_files_above
+from indexerd.sync.walk import Entering, Walk
+
+_NOTHING: Mapping[SourcePath, Place] = {}
+
+
+class Scanner:
+    """Looks at a fixed set of roots. Holds nothing between two looks, so it may be used from any thread."""
+
+    def __init__(
+        self,
+        roots: Sequence[Root],
+        options: IgnoreOptions | Mapping[str, IgnoreOptions],
+        *,
+        max_file_bytes: int = DEFAULT_MAX_FILE_BYTES,
+        own_paths: Sequence[str | bytes] = (),
+    ) -> None:
+        """Make a scanner.
+
+        Args:
+            roots: The roots, labels unique.
+            options: What is ignored, for all roots or by label.
+            max_file_bytes: Larger files are skipped.
+            own_paths: Absolute paths of the state directory and sockets, which are never indexed.
+        """
+        self._roots = tuple(roots)
+        shared = options if isinstance(options, IgnoreOptions) else None
+        self._options = {root.label: shared or _of_label(options, root.label) for root in self._roots}
+        self._max_file_bytes = max_file_bytes
+        self._own_paths = tuple(os.fsencode(path) for path in own_paths)
+
+    def scan(
+        self,
+        known: Mapping[SourcePath, Place] = _NOTHING,
+        entering: Entering | None = None,
+        roots: Iterable[Root] | None = None,
+    ) -> Look:
+        """Look at everything below the roots.
+
+        Args:
+            known: Where roots and mounts stood before, see `plan.next_places`; what is not there any more is held.
+            entering: Called with root and relative path before a folder is listed, and not for ignored ones.
+            roots: Only these.
+        """
+        looks = []
+        for root in self._roots if roots is None else roots:
+            walk = Walk(root, known, self._max_file_bytes, entering)
+            with self._opened(root, walk) as rules:
+                walk.whole(rules)
+                looks.append(walk.result())
+        return merge_looks(looks)
+
+    def look(
+        self,
+        paths: Iterable[tuple[Root, bytes]],
+        known: Mapping[SourcePath, Place] = _NOTHING,
+        entering: Entering | None = None,
+    ) -> Look:
+        """Look at named files and folders, and at all beneath them. The path need not exist.
+
+        Args:
+            paths: Root and relative path of each; `b""` is the root itself. A rule file stands for its folder.
+            known: As in `scan`.
+            entering: As in `scan`; called for the folders listed, not for those passed on the way.
+        """
+        looks = []
+        for root, wanted in _fold(paths).items():
+            walk = Walk(root, known, self._max_file_bytes, entering)
+            with self._opened(root, walk) as rules:
+                for relative in wanted:
+                    if relative:
+                        walk.only(relative, rules)
+                    else:
+                        walk.whole(rules)
+                looks.append(walk.result())
+        return merge_looks(looks)
+
+    def locate(self, absolute: bytes) -> tuple[Root, bytes] | None:
+        """Return the innermost root that an absolute, normal path lies in, and the path below it; None if none does.
+
+        Paths are compared in the spelling of the root, then with all links resolved on the root's side.
+        """
+        for spelled in (os.fsencode, _real):
+            below = ((root, _below(absolute, spelled(root.path))) for root in self._roots)
+            found = [(root, relative) for root, relative in below if relative is not None]
+            if found:
+                return min(found, key=lambda place: len(place[1]))
+        return None
+
+    def is_ignored_folder(self, root: Root, relative: bytes) -> bool:
+        """Whether nothing at or below this folder can be indexed as the rules stand; False where that is not known."""
+        walk = Walk(root, _NOTHING, self._max_file_bytes)
+        with self._opened(root, walk) as rules:
+            return rules is not None and bool(relative) and walk.is_ignored(relative, rules)
+
+    def outside_rule_folders(self, root: Root) -> tuple[bytes, ...]:
+        """Return the folders above a root, top first, whose `.gitignore` speaks for it: to be watched for that file."""
+        return folders_above(_real(root.path)) if self._options[root.label].ignore_files else ()
+
+    @contextmanager
+    def _opened(self, root: Root, walk: Walk) -> Iterator[FolderRules | None]:
+        try:
+            yield self._rules(root, walk) if walk.open() else None
+        finally:
+            walk.close()
+
+    def _rules(self, root: Root, walk: Walk) -> FolderRules | None:
+        options = self._options[root.label]
+        real = _real(root.path)
+        try:
+            return root_rules(
+                options,
+                files=read_rule_files(walk.fd) if options.ignore_files else {},
+                above=rule_files_above(real) if options.ignore_files else (),
+                own_files=self._own_files(root, real),
+                is_repository=is_repository(walk.fd),
+            )
+        except OSError as error:
+            walk.hold_root(error_name(error))
+            return None
+
+    def _own_files(self, root: Root, real: bytes) -> frozenset[bytes]:
+        """Return what lies below this root but is not its: the daemon's own files, and other roots."""
+        others = tuple(os.fsencode(other.path) for other in self._roots if other is not root)
+        spelled = os.fsencode(root.path)
+        found = set()
+        for path in (*self._own_paths, *others):
+            found.add(_below(path, spelled))
+            found.add(_below(os.path.realpath(path), real))
+        return frozenset(relative for relative in found if relative)
+
+
+def _of_label(options: IgnoreOptions | Mapping[str, IgnoreOptions], label: str) -> IgnoreOptions:
+    return options if isinstance(options, IgnoreOptions) else options[label]
+
+
+def _real(path: str) -> bytes:
+    return os.fsencode(os.path.realpath(path))
+
+
+def _below(path: bytes, folder: bytes) -> bytes | None:
+    """Return `path` relative to `folder` (empty for the folder itself); None if it does not lie there."""
+    folder = folder.rstrip(b"/")
+    if path == folder or path.rstrip(b"/") == folder:
+        return b""
+    return path[len(folder) + 1 :].rstrip(b"/") if path.startswith(folder + b"/") else None
+
+
+def _fold(paths: Iterable[tuple[Root, bytes]]) -> dict[Root, list[bytes]]:
+    """Group paths by root, widen rule files to their folder, and drop what lies beneath another path."""
+    by_root: dict[Root, set[bytes]] = {}
+    for root, relative in paths:
+        folder, _, name = relative.rpartition(b"/")
+        by_root.setdefault(root, set()).add(folder if name in RULE_FILES else relative)
+    return {root: _outermost(wanted) for root, wanted in by_root.items()}
+
+
+def _outermost(wanted: set[bytes]) -> list[bytes]:
+    if b"" in wanted:
+        return [b""]
+    return sorted(path for path in wanted if not any(above in wanted for above in _folders_of(path)))
+
+
+def _folders_of(path: bytes) -> Iterator[bytes]:
+    while path := path.rpartition(b"/")[0]:
+        yield path

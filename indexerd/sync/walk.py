@@ -1,0 +1,351 @@
+"""The walk below one root: every folder that is not ignored, every file that is to be indexed.
+
+Owns: opening and listing folders, the stat of each file, telling "not there" from "cannot look".
+Knows nothing of: the index, events, other roots.
+Invariants: 1. links below the root are not followed, whatever is swapped during the walk. 2. a folder that cannot be
+    listed, or whose mount is gone, is held and never taken for empty. 3. a folder is announced before it is listed, so
+    that a watch set in between misses nothing. 4. a single path gets the verdict that the whole walk would give it.
+Purity: shell (file system, read only).
+See: docs/consistency.md (looking).
+"""
+
+import errno
+import os
+import stat as stat_bits
+import sys
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+from indexerd.model import Root, SourcePath
+from indexerd.naming import encode_text, source_path, split_source_path
+from indexerd.ports import SourceStat
+from indexerd.sources import error_name, open_folder_beneath, open_root
+from indexerd.sync.ignore import CACHE_TAG, IGNORE_FILES, FolderRules
+from indexerd.sync.look import UNKNOWN_DEVICE, Held, Look, Place, RootState, Skipped, nearest_above
+from indexerd.sync.surroundings import is_repository, is_tagged_cache, place_of, read_rule_files
+
+Entering = Callable[[Root, bytes], None]
+
+# Names come decoded from the listing. Where the locale's encoding is not UTF-8 they are turned back into bytes first.
+_NAMES_ARE_UTF8 = sys.getfilesystemencoding().lower() in ("utf-8", "utf8")
+# First letters of names that a built-in rule may speak of; all others need the rules only where there are patterns.
+_ODD_FIRST = frozenset(".#~")
+# What opening a folder says when it was removed, or replaced by a file or link, since its name was seen.
+_GONE = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.EXDEV})
+_STATE_OF_ERROR: Mapping[int | None, RootState] = {errno.ENOENT: "missing", errno.ENOTDIR: "not_a_directory"}
+
+
+class Folder(NamedTuple):
+    """A folder that was entered: the rules for its entries, and its device."""
+
+    relative: bytes
+    rules: FolderRules
+    dev: int
+
+
+class _Inner(NamedTuple):
+    """A folder to be entered: its path, and the folder that holds it."""
+
+    relative: bytes
+    name: bytes
+    above: Folder
+
+
+class Walk:
+    """One pass over parts of one root; collects what it sees and gives it as a `Look`."""
+
+    def __init__(
+        self, root: Root, known: Mapping[SourcePath, Place], max_file_bytes: int, entering: Entering | None = None
+    ) -> None:
+        """See `Scanner.scan` for `known` and `entering`."""
+        self._root = root
+        self._known = known
+        self._max_file_bytes = max_file_bytes
+        self._entering = entering
+        self._state: RootState = "ok"
+        self._scope: list[SourcePath] = []
+        self._files: dict[SourcePath, SourceStat] = {}
+        self._skipped: list[Skipped] = []
+        self._held: dict[SourcePath, str] = {}
+        self._places: dict[SourcePath, Place] = {}
+        self._climbed: dict[bytes, Folder | None] = {}
+        self.fd = -1
+        self.dev = 0
+
+    def open(self) -> bool:
+        """Open the root; False if it cannot be looked into, and then all of it is held. `close` in either case."""
+        path = source_path(self._root, b"")
+        try:
+            self.fd = open_root(self._root)
+            os.close(open_folder_beneath(self.fd, b""))
+            place = place_of(self.fd, None)
+        except OSError as error:
+            self._state = _STATE_OF_ERROR.get(error.errno, "unreadable")
+            self._held[path] = self._state if error.errno in _STATE_OF_ERROR else error_name(error)
+            return False
+        self.dev = place.dev
+        is_there = self._is_in_place(path, place, is_root=True)
+        if self._held.get(path) == "unmounted":
+            self._state = "unmounted"
+        elif path in self._held:
+            self._state = "device_changed"
+        return is_there
+
+    def close(self) -> None:
+        """Give the root back."""
+        if self.fd >= 0:
+            os.close(self.fd)
+            self.fd = -1
+
+    def hold_root(self, reason: str) -> None:
+        """Hold all of the root: what may be indexed there is not known."""
+        self._state = "unreadable"
+        self._held[source_path(self._root, b"")] = reason
+
+    def whole(self, rules: FolderRules | None) -> None:
+        """Look at everything below the root; None where it could not be opened."""
+        self._scope.append(source_path(self._root, b""))
+        if rules is not None:
+            self._descend(self._enter_root(rules))
+
+    def only(self, relative: bytes, rules: FolderRules | None) -> None:
+        """Look at one file or folder below the root and all beneath it; rules None where it could not be opened."""
+        self._scope.append(source_path(self._root, relative))
+        if rules is None:
+            return
+        self._climbed.setdefault(b"", Folder(b"", rules, self.dev))
+        parent, _, name = relative.rpartition(b"/")
+        above = self.climb(parent)
+        if above is not None:
+            self._visit(above, name, relative)
+
+    def result(self) -> Look:
+        """Return what was seen."""
+        self._hold_lost_mounts()
+        return Look(
+            scope=tuple(self._scope),
+            files=self._files,
+            skipped=tuple(self._skipped),
+            held=tuple(Held(path, reason) for path, reason in self._held.items()),
+            roots={self._root.label: self._state},
+            places=self._places,
+        )
+
+    def climb(self, relative: bytes) -> Folder | None:
+        """Return the folder at `relative` with its rules; None if it is ignored, gone, or cannot be looked into."""
+        if relative in self._climbed:
+            return self._climbed[relative]
+        at: Folder | None = self._climbed[b""]
+        path = b""
+        for name in relative.split(b"/"):
+            path = path + b"/" + name if path else name
+            if path not in self._climbed:
+                self._climbed[path] = None if at is None else self._step(at, name, path)
+            at = self._climbed[path]
+        return at
+
+    def is_ignored(self, relative: bytes, rules: FolderRules) -> bool:
+        """Whether a folder, or one above it, is ignored; False where that cannot be found out."""
+        self._climbed.setdefault(b"", Folder(b"", rules, self.dev))
+        parent, _, name = relative.rpartition(b"/")
+        above = self.climb(parent)
+        if above is None:
+            return bool(parent) and not self._held
+        return above.rules.ignores(name, is_folder=True) is not None
+
+    def _step(self, above: Folder, name: bytes, relative: bytes) -> Folder | None:
+        if above.rules.ignores(name, is_folder=True):
+            return None
+        fd = self._open_folder(relative)
+        if fd is None:
+            return None
+        try:
+            return self._enter(fd, _Inner(relative, name, above), None)
+        except OSError as error:
+            self._hold(relative, error)
+            return None
+        finally:
+            os.close(fd)
+
+    def _visit(self, above: Folder, name: bytes, relative: bytes) -> None:
+        fd = self._open_folder(above.relative)
+        if fd is None:
+            return
+        try:
+            found = os.stat(name, dir_fd=fd, follow_symlinks=False)
+        except (FileNotFoundError, NotADirectoryError):
+            return
+        except OSError as error:
+            self._hold(relative, error)
+            return
+        finally:
+            os.close(fd)
+        if stat_bits.S_ISDIR(found.st_mode):
+            if not above.rules.ignores(name, is_folder=True):
+                self._descend(self._list(_Inner(relative, name, above)))
+        elif above.rules.is_wanted(name) and not above.rules.ignores(name, is_folder=False):
+            self._add(source_path(self._root, relative), found)
+
+    def _enter_root(self, rules: FolderRules) -> list[_Inner]:
+        root = Folder(b"", rules, self.dev)
+        fd = self._open_folder(b"")
+        if fd is None:
+            return []
+        try:
+            self._announce(b"")
+            return self._take(root, _entries(fd))
+        except OSError as error:
+            self._hold(b"", error)
+            return []
+        finally:
+            os.close(fd)
+
+    def _descend(self, inner: list[_Inner]) -> None:
+        while inner:
+            inner.extend(self._list(inner.pop()))
+
+    def _list(self, inner: _Inner) -> list[_Inner]:
+        """List one folder and return those in it that are to be listed."""
+        fd = self._open_folder(inner.relative)
+        if fd is None:
+            return []
+        try:
+            self._announce(inner.relative)
+            entries = _entries(fd)
+            folder = self._enter(fd, inner, {entry.name for entry in entries})
+            return [] if folder is None else self._take(folder, entries)
+        except OSError as error:
+            self._hold(inner.relative, error)
+            return []
+        finally:
+            os.close(fd)
+
+    def _enter(self, fd: int, inner: _Inner, names: set[str] | None) -> Folder | None:
+        """Return the open folder with its rules; None if it is not in its place, or a cache.
+
+        Args:
+            fd: The open folder.
+            inner: What is known of it.
+            names: What is in it, where that is known: saves asking for each rule file.
+        """
+        place = place_of(fd, inner.above.dev)
+        if not self._is_in_place(source_path(self._root, inner.relative), place, is_root=False):
+            return None
+        above = inner.above.rules
+        if not above.options.tagged_caches and _may_hold(names, CACHE_TAG) and is_tagged_cache(fd):
+            return None
+        wanted = tuple(name for name in IGNORE_FILES if _may_hold(names, name))
+        files = read_rule_files(fd, wanted) if above.options.ignore_files else {}
+        rules = above.enter(inner.name, files, is_repository=_may_hold(names, b".git") and is_repository(fd))
+        return Folder(inner.relative, rules, place.dev)
+
+    def _take(self, folder: Folder, entries: list["os.DirEntry[str]"]) -> list[_Inner]:
+        """Add the files of a listed folder and return the folders in it. The descriptor must still be open."""
+        rules = folder.rules
+        endings = rules.options.formats
+        is_plain = not rules.layers and not rules.own_files
+        prefix = _prefix(source_path(self._root, folder.relative))
+        inner: list[_Inner] = []
+        for entry in entries:
+            name = entry.name
+            if entry.is_dir(follow_symlinks=False):
+                raw = os.fsencode(name)
+                if not rules.ignores(raw, is_folder=True):
+                    relative = folder.relative + b"/" + raw if folder.relative else raw
+                    inner.append(_Inner(relative, raw, folder))
+            elif name.lower().endswith(endings) and (
+                (is_plain and name[0] not in _ODD_FIRST) or _is_taken(rules, name)
+            ):
+                self._add_entry(SourcePath(prefix + _text(name)), entry)
+        return inner
+
+    def _add_entry(self, path: SourcePath, entry: "os.DirEntry[str]") -> None:
+        try:
+            found = entry.stat(follow_symlinks=False)
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            self._held[path] = error_name(error)
+            return
+        self._add(path, found)
+
+    def _add(self, path: SourcePath, found: os.stat_result) -> None:
+        if not stat_bits.S_ISREG(found.st_mode):
+            self._skipped.append(Skipped(path, "symlink" if stat_bits.S_ISLNK(found.st_mode) else "not_regular"))
+        elif found.st_size > self._max_file_bytes:
+            self._skipped.append(Skipped(path, "too_large"))
+        else:
+            self._files[path] = SourceStat(
+                found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
+            )
+
+    def _open_folder(self, relative: bytes) -> int | None:
+        """Open a folder for listing; None if it is gone or cannot be listed, which is then held."""
+        try:
+            return open_folder_beneath(self.fd, relative)
+        except OSError as error:
+            if error.errno not in _GONE:
+                self._hold(relative, error)
+            return None
+
+    def _hold(self, relative: bytes, error: OSError) -> None:
+        self._held[source_path(self._root, relative)] = error_name(error)
+
+    def _announce(self, relative: bytes) -> None:
+        if self._entering is not None:
+            self._entering(self._root, relative)
+
+    def _is_in_place(self, path: SourcePath, place: Place, *, is_root: bool) -> bool:
+        """Hold a folder whose mount is gone, or whose device is another than before; False if it must not be listed."""
+        known = self._known.get(path)
+        if known is None:
+            # A mount that was not there when this root was last looked at hides what the folder held.
+            if place.mount and source_path(self._root, b"") in self._known:
+                self._held[path] = "device_changed"
+        elif known.mount and not place.mount:
+            self._held[path] = "unmounted"
+            return False
+        elif known.dev not in (UNKNOWN_DEVICE, place.dev):
+            self._held[path] = "device_changed"
+        if place.mount or is_root:
+            self._places[path] = place
+        return True
+
+    def _hold_lost_mounts(self) -> None:
+        """Hold mount points that are gone with their folder, as removable disks' are."""
+        scope = frozenset(self._scope)
+        for path, place in self._known.items():
+            if not place.mount or path in self._places or path in self._held or nearest_above(path, scope) is None:
+                continue
+            split = split_source_path((self._root,), path)
+            if self.fd >= 0 and split is not None and self._is_gone(split[1]):
+                self._held[path] = "unmounted"
+
+    def _is_gone(self, relative: bytes) -> bool:
+        try:
+            os.close(open_folder_beneath(self.fd, relative))
+        except OSError as error:
+            return error.errno in _GONE
+        return False
+
+
+def _entries(fd: int) -> list["os.DirEntry[str]"]:
+    with os.scandir(fd) as entries:
+        return list(entries)
+
+
+def _prefix(folder: SourcePath) -> str:
+    return f"{folder}/" if folder else ""
+
+
+def _may_hold(names: set[str] | None, name: bytes) -> bool:
+    return names is None or name.decode() in names
+
+
+def _text(name: str) -> str:
+    return encode_text(name if _NAMES_ARE_UTF8 else os.fsencode(name).decode("utf-8", "surrogateescape"))
+
+
+def _is_taken(rules: FolderRules, name: str) -> bool:
+    raw = os.fsencode(name)
+    return rules.is_wanted(raw) and not rules.ignores(raw, is_folder=False)
