@@ -123,6 +123,10 @@ class Fields:
         except ValueError as error:
             raise RequestError(f"{name!r} must be a date like 2026-09-06") from error
 
+    def is_word(self, name: str, word: str) -> bool:
+        """Tell whether a field is exactly this word: for those that take a word or a number."""
+        return self._get(name) == word
+
     def choice(self, name: str, choices: tuple[str, ...], default: str) -> str:
         """Return one of the given words."""
         value = self.text(name, default)

@@ -1,0 +1,155 @@
+"""`verify` and `show`: what stands at a citation now, read from the source itself.
+
+Owns: the verdicts fresh, moved, changed, gone, unreadable; which name of a file a request may use.
+Knows nothing of: ranking, the index's own text (the source decides).
+Invariants: 1. text and verdict come from one read. 2. a document that the caller may not see answers like one that is
+    not there.
+Purity: shell (reads sources).
+See: docs/protocol.md (verify, show).
+"""
+
+import datetime
+
+from indexerd.access import admits, rights
+from indexerd.digests import content_hash
+from indexerd.errors import NotFoundError, RequestError
+from indexerd.indexing import build_segment
+from indexerd.model import Citation, LineSpan, SourcePath, parse_citation
+from indexerd.ports import SourceFault, SourceRead
+from indexerd.protocol import PROTOCOL_VERSION
+from indexerd.protocol.fields import Fields
+from indexerd.protocol.messages import Payload
+from indexerd.service.callers import Caller
+from indexerd.service.lines import Lines
+from indexerd.service.parts import Parts
+from indexerd.service.paths import named_source
+from indexerd.service.rendering import Json, moment, path_fields
+
+
+class Citations:
+    """Answers `verify` and `show`."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+
+    def verify(self, caller: Caller, params: Payload) -> Json:
+        """Say whether a full citation still holds.
+
+        Raises:
+            RequestError: It is no citation with a hash.
+        """
+        fields = Fields(params)
+        cited = self._citation(fields.required_text("citation"))
+        roles, as_of = caller.acting_roles(fields.maybe_texts("roles")), fields.date("as_of")
+        fields.close()
+        if cited.content_hash is None:
+            raise RequestError("a citation without @sha256:… names lines, not text: nothing can be verified")
+        found = self._read(cited.source_path, roles, as_of)
+        result: Json = {"protocol": PROTOCOL_VERSION, "citation": str(cited), "source_path": cited.source_path}
+        result |= path_fields(self._parts.sources.absolute(cited.source_path))
+        if isinstance(found, SourceFault):
+            state = "gone" if found.code == "source_missing" else "unreadable"
+            return result | {"state": state, "moved_to": [], "detail": found.detail}
+        return result | _verdict(cited, Lines(found.data)) | {"document_hash": content_hash(found.data).hex()}
+
+    def show(self, caller: Caller, params: Payload) -> Json:
+        """Give the present text of a citation, or of a path and lines.
+
+        Raises:
+            NotFoundError: There is no such indexed document, or it has no such lines.
+            RequestError: The parameters do not name lines.
+        """
+        fields = Fields(params)
+        cited, whole = self._asked_lines(fields)
+        roles, as_of = caller.acting_roles(fields.maybe_texts("roles")), fields.date("as_of")
+        fields.close()
+        found = self._read(cited.source_path, roles, as_of)
+        # Any file below a root can be read; only what is indexed is shown: ignore rules are a promise too.
+        if self._parts.store.snapshot().find(cited.source_path) is None or isinstance(found, SourceFault):
+            raise NotFoundError(f"no document {cited.source_path!r}{_cause(found)}")
+        lines = Lines(found.data)
+        span = (
+            LineSpan(1, max(lines.count, 1)) if whole else LineSpan(cited.span.first, min(cited.span.last, lines.count))
+        )
+        if span.first > lines.count and not whole:
+            raise NotFoundError(f"{cited.source_path!r} has {lines.count} lines now")
+        return self._shown(cited, span, lines, found)
+
+    def _shown(self, cited: Citation, span: LineSpan, lines: Lines, found: SourceRead) -> Json:
+        text = lines.cut(span) if lines.count else ""
+        now = Citation(source_path=cited.source_path, span=span, content_hash=content_hash(text.encode()))
+        verdict: Json = {"state": None, "moved_to": []}
+        if cited.content_hash is not None:
+            verdict = _verdict(cited, lines)
+        return {
+            "protocol": PROTOCOL_VERSION,
+            "source_path": cited.source_path,
+            **path_fields(self._parts.sources.absolute(cited.source_path)),
+            "citation": str(now),
+            "start_line": span.first,
+            "end_line": span.last,
+            "line_count": lines.count,
+            "text": text,
+            "content_hash": content_hash(text.encode()).hex(),
+            "document_hash": content_hash(found.data).hex(),
+            "modified": moment(found.stat.mtime_ns),
+            "validated_at": moment(self._parts.clock.now_ns()),
+            **verdict,
+        }
+
+    def _asked_lines(self, fields: Fields) -> tuple[Citation, bool]:
+        """Return what to show, and whether it is the whole document."""
+        text, path = fields.text("citation"), fields.text("source_path")
+        first, last = fields.integer("start_line", low=1), fields.integer("end_line", low=1)
+        if text is not None and (path, first, last) == (None, None, None):
+            cited = parse_citation(text)
+            if cited is None:
+                return Citation(source_path=named_source(self._parts, text), span=LineSpan(1, 1)), True
+            return self._with_named(cited), False
+        if path is None or text is not None:
+            raise RequestError("give citation, or source_path and perhaps start_line and end_line")
+        span = LineSpan(first or 1, last or first or 1)
+        if span.last < span.first:
+            raise RequestError("end_line lies before start_line")
+        return Citation(source_path=named_source(self._parts, path), span=span), first is None and last is None
+
+    def _citation(self, text: str) -> Citation:
+        cited = parse_citation(text)
+        if cited is None:
+            raise RequestError("a citation looks like path#L12-L18 or path#L12-L18@sha256:…")
+        return self._with_named(cited)
+
+    def _with_named(self, cited: Citation) -> Citation:
+        return Citation(
+            source_path=named_source(self._parts, cited.source_path), span=cited.span, content_hash=cited.content_hash
+        )
+
+    def _read(self, path: SourcePath, roles: frozenset[str], as_of: datetime.date | None) -> SourceRead | SourceFault:
+        """Read a source as this caller may: what is hidden from it is missing."""
+        found = self._parts.sources.read(path)
+        if isinstance(found, SourceFault) or self._may_see(path, found.data, roles, as_of):
+            return found
+        return SourceFault(code="source_missing", detail="ENOENT")
+
+    def _may_see(self, path: SourcePath, raw: bytes, roles: frozenset[str], as_of: datetime.date | None) -> bool:
+        """Decide by the bytes that were read: the index may not have seen yet that access was taken away."""
+        document = build_segment(((path, raw),), self._parts.settings).document(0)
+        day = as_of or self._parts.clock.today()
+        return admits(rights(document, self._parts.access), roles, day)
+
+
+def _cause(found: SourceRead | SourceFault) -> str:
+    return f" ({found.detail})" if isinstance(found, SourceFault) and found.code != "source_missing" else ""
+
+
+def _verdict(cited: Citation, lines: Lines) -> Json:
+    assert cited.content_hash is not None
+    if lines.has(cited.span) and lines.hash_of(cited.span) == cited.content_hash:
+        return {"state": "fresh", "moved_to": [], "detail": ""}
+    places = lines.find(cited.content_hash, cited.span)
+    moved = [
+        str(Citation(source_path=cited.source_path, span=span, content_hash=cited.content_hash))
+        for span in places.spans
+    ]
+    detail = "" if places.complete else "the document is too long to be searched whole"
+    return {"state": "moved" if moved else "changed", "moved_to": moved, "detail": detail}

@@ -1,0 +1,106 @@
+"""One table from method names to use cases; every framing and every one-shot command comes through here.
+
+Owns: which methods exist, which are answered at once, what unknown ones are told.
+Knows nothing of: sockets, framings.
+Invariants: 1. every call has a caller. 2. a method that may take long is never carried out by `call_now`.
+Purity: shell (through its parts).
+See: docs/protocol.md (methods).
+"""
+
+import difflib
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+from indexerd.protocol import PROTOCOL_VERSION
+from indexerd.protocol.fields import Fields
+from indexerd.protocol.messages import MethodNotFoundError, Payload
+from indexerd.service.callers import Caller, Peer
+from indexerd.service.citations import Citations
+from indexerd.service.condition import Condition
+from indexerd.service.listing import Listing
+from indexerd.service.parts import Parts
+from indexerd.service.rendering import Json
+from indexerd.service.searching import Searching
+
+INDEX_CHANGED = "index/changed"
+
+Answer = Callable[[Caller, Payload], Json]
+
+
+class Service:
+    """All use cases of one profile."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+        self._searching = Searching(parts)
+        citations, condition, listing = Citations(parts), Condition(parts), Listing(parts)
+        self._quick: Mapping[str, Answer] = MappingProxyType(
+            {
+                "status": condition.status,
+                "generations": listing.generations,
+                "subscribe": self._subscribe,
+                "shutdown": self._shutdown,
+            }
+        )
+        self._slow: Mapping[str, Answer] = MappingProxyType(
+            {
+                "query": self._query,
+                "evidence": self._evidence,
+                "verify": citations.verify,
+                "show": citations.show,
+                "documents": listing.documents,
+                "sync": condition.sync,
+            }
+        )
+
+    def admit(self, peer: Peer) -> Caller | None:
+        """Return the caller that a peer is, or None to refuse it."""
+        return self._parts.admission.admit(peer)
+
+    def call(self, caller: Caller, method: str, params: Payload) -> Json:
+        """Carry out one call, waiting where it says so.
+
+        Raises:
+            RequestError: The request is wrong; `MethodNotFoundError` names the nearest method.
+            IndexerdError: It could not be carried out.
+        """
+        return self._method(method)(caller, params)
+
+    def call_now(self, caller: Caller, method: str, params: Payload) -> Json | None:
+        """Answer at once, or return None if the answer may take a while.
+
+        Raises:
+            RequestError: As `call`.
+        """
+        answer = self._method(method)
+        if method in self._quick:
+            return answer(caller, params)
+        return None
+
+    def _method(self, name: str) -> Answer:
+        answer = self._quick.get(name) or self._slow.get(name)
+        if answer is None:
+            nearest = difflib.get_close_matches(name, [*self._quick, *self._slow], n=1)
+            hint = f"; did you mean {nearest[0]!r}?" if nearest else ""
+            raise MethodNotFoundError(f"no method {name!r}{hint}")
+        return answer
+
+    def _query(self, caller: Caller, params: Payload) -> Json:
+        answer = self._searching.answer(caller, params, evidence=False, may_wait=True)
+        assert answer is not None
+        return answer
+
+    def _evidence(self, caller: Caller, params: Payload) -> Json:
+        answer = self._searching.answer(caller, params, evidence=True, may_wait=True)
+        assert answer is not None
+        return answer
+
+    def _subscribe(self, caller: Caller, params: Payload) -> Json:  # noqa: ARG002 - every caller may
+        Fields(params).close()
+        return {"protocol": PROTOCOL_VERSION, "subscribed": [INDEX_CHANGED]}
+
+    def _shutdown(self, caller: Caller, params: Payload) -> Json:
+        Fields(params).close()
+        caller.require_owner("shutdown")
+        self._parts.stop()
+        return {"protocol": PROTOCOL_VERSION, "stopping": True}

@@ -1,0 +1,152 @@
+"""`documents` and `generations`: what the store holds, page by page.
+
+Owns: the shape and order of these lists, and their paging.
+Knows nothing of: ranking, files.
+Invariants: 1. a page is from one generation; the next begins behind the last path of this one. 2. hidden documents are
+    in no list.
+Purity: shell (through its parts).
+See: docs/protocol.md (documents, generations).
+"""
+
+import datetime
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+
+from indexerd.access import admits, rights
+from indexerd.digests import document_id
+from indexerd.model import Document, SourcePath
+from indexerd.protocol import PROTOCOL_VERSION
+from indexerd.protocol.fields import Fields
+from indexerd.protocol.messages import Payload
+from indexerd.service.callers import Caller
+from indexerd.service.parts import Parts
+from indexerd.service.rendering import Json, metadata_fields, moment, path_fields
+from indexerd.store import LiveSegment, Snapshot
+
+_PAGE, _LARGEST_PAGE = 1000, 5000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Wanted:
+    roles: frozenset[str]
+    as_of: datetime.date
+    tags: frozenset[str]
+    where: tuple[tuple[str, str], ...]
+    prefix: str
+    after: str
+    limit: int
+
+
+class Listing:
+    """Answers `documents` and `generations`."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+
+    def documents(self, caller: Caller, params: Payload) -> Json:
+        """List documents in the order of their source paths.
+
+        Raises:
+            RequestError: A parameter is wrong.
+        """
+        fields = Fields(params)
+        wanted = self._wanted(fields, caller)
+        deleted = fields.flag("deleted")
+        fields.close()
+        snapshot = self._parts.store.snapshot()
+        found = self._deleted(snapshot, caller, wanted) if deleted else self._living(snapshot, wanted)
+        page = list(islice(found, wanted.limit + 1))
+        more = len(page) > wanted.limit
+        page = page[: wanted.limit]
+        return {
+            "protocol": PROTOCOL_VERSION,
+            "generation": snapshot.generation,
+            "documents": page,
+            "next": page[-1]["source_path"] if more else None,
+        }
+
+    def _wanted(self, fields: Fields, caller: Caller) -> _Wanted:
+        return _Wanted(
+            roles=caller.acting_roles(fields.maybe_texts("roles")),
+            as_of=fields.date("as_of") or self._parts.clock.today(),
+            tags=frozenset(tag.casefold() for tag in fields.texts("tags")),
+            where=fields.pairs("where"),
+            prefix=fields.text("prefix", "") or "",
+            after=fields.text("after", "") or "",
+            limit=fields.integer("limit", _PAGE, low=1, high=_LARGEST_PAGE) or _PAGE,
+        )
+
+    def _living(self, snapshot: Snapshot, wanted: _Wanted) -> Iterator[Json]:
+        held = self._parts.sync.held()
+        after = wanted.after.encode()
+        for segment, index in snapshot.documents():
+            path = segment.data.paths[index]
+            if (after and path.encode() <= after) or not path.startswith(wanted.prefix):
+                continue
+            document = segment.data.document(index)
+            if _matches(document, wanted) and admits(rights(document, self._parts.access), wanted.roles, wanted.as_of):
+                yield self._row(segment, index, document, held)
+
+    def _row(self, segment: LiveSegment, index: int, document: Document, held: frozenset[SourcePath]) -> Json:
+        path = document.source_path
+        first, behind = segment.data.first_chunks[index : index + 2].tolist()
+        return {
+            "source_path": path,
+            **path_fields(self._parts.sources.absolute(path)),
+            "document_id": document_id(path),
+            "title": document.title,
+            "format": document.format,
+            "size_bytes": document.size_bytes,
+            "line_count": document.line_count,
+            "chunks": behind - first,
+            "tags": list(document.tags),
+            "metadata": metadata_fields(document.metadata),
+            "document_hash": document.content_hash.hex(),
+            "unsafe": [finding._asdict() for finding in document.unsafe],
+            "problems": list(document.problems),
+            "held": path in held,
+        }
+
+    def _deleted(self, snapshot: Snapshot, caller: Caller, wanted: _Wanted) -> Iterator[Json]:
+        """List tombstones; they carry no rights any more, so only an owner sees them."""
+        caller.require_owner("the list of deleted documents")
+        dead = {path for segment in snapshot.segments for path in segment.data.tombstones}
+        for path in sorted(dead, key=str.encode):
+            is_wanted = path.startswith(wanted.prefix) and (not wanted.after or path.encode() > wanted.after.encode())
+            if is_wanted and snapshot.find(path) is None:
+                yield {"source_path": path, "document_hash": None, "generation": None}
+
+    def generations(self, caller: Caller, params: Payload) -> Json:
+        """List every kept generation, oldest first.
+
+        Raises:
+            ForbiddenError: The caller is no owner.
+        """
+        Fields(params).close()
+        caller.require_owner("generations")
+        kept = [
+            {
+                "generation": info.generation,
+                "durable": info.durable,
+                "published_at": moment(info.published_at_ns),
+                "added": info.added,
+                "updated": info.updated,
+                "deleted": info.deleted,
+            }
+            for info in self._parts.store.generations()
+        ]
+        return {"protocol": PROTOCOL_VERSION, "generations": kept}
+
+
+def _matches(document: Document, wanted: _Wanted) -> bool:
+    tags = {tag.casefold() for tag in document.tags}
+    has_tags = all(tag in tags or any(own.startswith(f"{tag}/") for own in tags) for tag in wanted.tags)
+    return has_tags and all(_has(document, key, wanted.where) for key, _ in wanted.where)
+
+
+def _has(document: Document, key: str, where: tuple[tuple[str, str], ...]) -> bool:
+    """Any of the values asked for one key."""
+    value = document.metadata.get(key, ())
+    own = (value,) if isinstance(value, str) else value
+    return any(asked in own for name, asked in where if name == key)

@@ -1,0 +1,97 @@
+"""What the use cases are given: the store, the sync, the engine, the sources, as they need them.
+
+Owns: the shape of what is injected.
+Knows nothing of: how any of it works, who built it.
+Invariants: 1. nothing here is created or closed by the service.
+Purity: pure (declarations only).
+See: ARCHITECTURE.md (the composition root).
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from indexerd.access import AccessRules
+from indexerd.model import Root, Settings, SourcePath
+from indexerd.ports import Clock, Sources
+from indexerd.search.outcome import SearchOutcome
+from indexerd.search.request import SearchRequest
+from indexerd.service.callers import Admission
+from indexerd.store import GenerationInfo, Snapshot
+from indexerd.sync.status import Barrier, SyncReport, SyncStatus
+
+Engine = Callable[[Snapshot, SearchRequest, frozenset[SourcePath]], SearchOutcome]
+
+
+class Generations(Protocol):
+    """The store, as a reader sees it."""
+
+    @property
+    def store_id(self) -> str:
+        """Identity of the store."""
+        ...
+
+    def snapshot(self) -> Snapshot:
+        """Return the current generation."""
+        ...
+
+    def generations(self) -> tuple[GenerationInfo, ...]:
+        """Return every kept generation, oldest first."""
+        ...
+
+
+class Synchroniser(Protocol):
+    """The sync, as a caller sees it. Deadlines are moments of the monotonic clock."""
+
+    def barrier(self, deadline: float) -> Barrier:
+        """Wait until everything written before now is searchable, or the deadline."""
+        ...
+
+    def repair(self, paths: Sequence[SourcePath], deadline: float) -> bool:
+        """Index these files now; False if the deadline came first."""
+        ...
+
+    def sync_once(self, paths: Sequence[bytes] | None = None) -> SyncReport:
+        """Look at everything, or at these absolute paths, and publish what changed."""
+        ...
+
+    def status(self) -> SyncStatus:
+        """Return one moment of the sync."""
+        ...
+
+    def held(self) -> frozenset[SourcePath]:
+        """Return the documents that cannot be looked at now."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Identity:
+    """Which daemon this is, for its owner."""
+
+    profile: str
+    state_dir: str
+    socket: str | None
+    pid: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parts:
+    """Everything the service works with.
+
+    Attributes:
+        extra_status: Further facts for the owner's `status`, such as the server's figures.
+        stop: Asks the process to end; returns at once.
+    """
+
+    store: Generations
+    sync: Synchroniser
+    engine: Engine
+    sources: Sources
+    clock: Clock
+    settings: Settings
+    access: AccessRules
+    roots: tuple[Root, ...]
+    admission: Admission
+    identity: Identity
+    stop: Callable[[], None]
+    extra_status: Callable[[], Mapping[str, object]] = dict

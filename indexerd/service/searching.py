@@ -1,0 +1,205 @@
+"""`query` and `evidence`: wait for what was written, search, repair what failed its proof, search once more.
+
+Owns: the order barrier, snapshot, search, repair, and what `freshness` says.
+Knows nothing of: scoring, proof, events.
+Invariants: 1. one reply comes from one generation. 2. the wait of barrier and repair together stays within `wait_ms`.
+    3. without hits a reply says whether the index was still building.
+Purity: shell (through its parts).
+See: docs/protocol.md (query, evidence), docs/consistency.md (the barrier).
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from indexerd.errors import NotFoundError, RequestError
+from indexerd.protocol import PROTOCOL_VERSION
+from indexerd.protocol.fields import Fields
+from indexerd.protocol.messages import Payload
+from indexerd.search.outcome import SearchOutcome
+from indexerd.search.request import DEFAULT_BUDGET_CHARS, SORTS, SearchRequest, Sort, moment_ns
+from indexerd.service.callers import Caller
+from indexerd.service.parts import Parts
+from indexerd.service.rendering import Json, evidence_fields, keep_sendable, outcome_fields
+from indexerd.store import Snapshot
+from indexerd.sync.status import Barrier
+
+_DEFAULT_WAIT_MS = 100
+_LONGEST_WAIT_MS = 60_000
+_MAX_K = 1_000_000
+_K_PEOPLE, _K_EVIDENCE = 10, 8
+_PER_DOCUMENT_PEOPLE, _PER_DOCUMENT_EVIDENCE = 3, 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """A query as a caller sent it.
+
+    Attributes:
+        wait_seconds: How long barrier and repair may take.
+        generation: Which generation to answer from; None for the current one.
+        after: How many hits the caller has already.
+    """
+
+    request: SearchRequest
+    wait_seconds: float
+    generation: int | None
+    after: int
+
+
+def read_asked(params: Payload, caller: Caller, now_ns: Callable[[], int], *, evidence: bool) -> Asked:
+    """Read the parameters of `query` or `evidence`.
+
+    Raises:
+        RequestError: One of them is wrong, unknown, or not for this caller.
+    """
+    fields = Fields(params)
+    request = _read_request(fields, caller, now_ns, evidence=evidence)
+    wait_ms = fields.integer("wait_ms", _DEFAULT_WAIT_MS, high=_LONGEST_WAIT_MS) or 0
+    generation = fields.integer("generation")
+    after = fields.integer("after", 0) or 0
+    fields.close()
+    return Asked(request=request, wait_seconds=wait_ms / 1000, generation=generation, after=after)
+
+
+def _read_request(fields: Fields, caller: Caller, now_ns: Callable[[], int], *, evidence: bool) -> SearchRequest:
+    request = SearchRequest(
+        text=fields.required_text("text"),
+        k=_count(fields, "k", _K_EVIDENCE if evidence else _K_PEOPLE),
+        roles=caller.acting_roles(fields.maybe_texts("roles")),
+        as_of=fields.date("as_of"),
+        paths=fields.texts("paths"),
+        tags=fields.texts("tags"),
+        where=fields.pairs("where"),
+        since_ns=_moment(fields.text("since"), now_ns),
+        until_ns=_moment(fields.text("until"), now_ns),
+        must=fields.texts("must"),
+        phrase=fields.texts("phrase"),
+        exclude=fields.texts("not"),
+        prefix=fields.flag("prefix"),
+        sort=_sort(fields),
+        max_per_document=_count(
+            fields, "max_per_document", _PER_DOCUMENT_EVIDENCE if evidence else _PER_DOCUMENT_PEOPLE
+        ),
+        explain=fields.flag("explain"),
+        trace=fields.flag("trace"),
+        evidence=evidence,
+    )
+    return _with_evidence_fields(request, fields) if evidence else request
+
+
+def _with_evidence_fields(request: SearchRequest, fields: Fields) -> SearchRequest:
+    chars, tokens = fields.integer("budget_chars", low=1), fields.integer("budget_tokens", low=1)
+    if chars is not None and tokens is not None:
+        raise RequestError("give budget_chars or budget_tokens, not both")
+    return replace(
+        request,
+        budget_chars=chars if chars is not None else DEFAULT_BUDGET_CHARS,
+        budget_tokens=tokens,
+        context=_context(fields),
+        min_coverage=fields.number("min_coverage", 0.0, high=1.0) or 0.0,
+    )
+
+
+def _count(fields: Fields, name: str, default: int) -> int:
+    value = fields.integer(name, default, high=_MAX_K)
+    return default if value is None else value
+
+
+def _moment(text: str | None, now_ns: Callable[[], int]) -> int | None:
+    return None if text is None else moment_ns(text, now_ns())
+
+
+def _sort(fields: Fields) -> Sort:
+    chosen = fields.choice("sort", SORTS, "score")
+    return next(sort for sort in SORTS if sort == chosen)
+
+
+def _context(fields: Fields) -> int | Literal["section"]:
+    return "section" if fields.is_word("context", "section") else fields.integer("context", 0, high=10_000) or 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    snapshot: Snapshot
+    outcome: SearchOutcome
+
+
+@dataclass(frozen=True, slots=True)
+class _Timing:
+    barrier: Barrier
+    waited: float
+    took: float
+
+
+class Searching:
+    """Answers `query` and `evidence`."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+
+    def answer(self, caller: Caller, params: Payload, *, evidence: bool, may_wait: bool) -> Json | None:
+        """Answer one request.
+
+        Args:
+            caller: Who asks.
+            params: As sent.
+            evidence: Whether it is `evidence`.
+            may_wait: False: return None instead of waiting for the sync.
+
+        Raises:
+            RequestError: The request is wrong.
+        """
+        clock = self._parts.clock
+        asked = read_asked(params, caller, clock.now_ns, evidence=evidence)
+        started = clock.monotonic()
+        deadline = started + asked.wait_seconds
+        barrier = self._parts.sync.barrier(deadline if may_wait else started)
+        if barrier.state == "pending" and not may_wait and asked.wait_seconds > 0:
+            return None
+        found = self._search(asked)
+        waited = barrier.waited_seconds
+        if found.outcome.unproved and clock.monotonic() < deadline:
+            if not may_wait:
+                return None
+            found, repairing = self._repair(asked, found, deadline)
+            waited += repairing
+        timing = _Timing(barrier, waited, clock.monotonic() - started - waited)
+        return self._reply(caller, asked, found, timing)
+
+    def _search(self, asked: Asked) -> _Found:
+        snapshot = self._parts.store.snapshot()
+        if asked.generation is not None and asked.generation != snapshot.generation:
+            raise NotFoundError(f"generation {asked.generation} is not the current one ({snapshot.generation})")
+        return _Found(snapshot, self._parts.engine(snapshot, asked.request, self._parts.sync.held()))
+
+    def _repair(self, asked: Asked, found: _Found, deadline: float) -> tuple[_Found, float]:
+        """Index the files whose proof failed, and search once more if that changed anything."""
+        before = self._parts.clock.monotonic()
+        self._parts.sync.repair(found.outcome.unproved, deadline)
+        repairing = self._parts.clock.monotonic() - before
+        # Asked for a fixed generation there is nothing newer to look at. Otherwise search again even without a new
+        # generation: a file may have become held, or whole, in the meantime.
+        return (found if asked.generation is not None else self._search(asked)), repairing
+
+    def _reply(self, caller: Caller, asked: Asked, found: _Found, timing: _Timing) -> Json:
+        snapshot, outcome = found.snapshot, found.outcome
+        reached = timing.barrier.state
+        state = "pending" if outcome.unproved and reached == "current" else reached
+        result: Json = {
+            "protocol": PROTOCOL_VERSION,
+            "store_id": snapshot.store_id,
+            "generation": snapshot.generation,
+            "durable": snapshot.durable,
+            "settings": snapshot.settings,
+            **outcome_fields(outcome),
+            "took_ms": round(timing.took * 1000, 3),
+            "freshness": {"state": state},
+        }
+        if caller.is_owner:
+            result["freshness"] = {"state": state, "waited_ms": round(timing.waited * 1000, 3)}
+        if asked.request.evidence:
+            result["evidence"] = evidence_fields(outcome.evidence) if outcome.evidence is not None else None
+        if state == "building" and not outcome.hits:
+            result |= {"abstained": True, "abstention_reason": "index_building"}
+        return keep_sendable(result, asked.after)
