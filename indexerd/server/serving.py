@@ -16,9 +16,10 @@ import socket
 import threading
 from collections import Counter
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from types import MappingProxyType
 
+from indexerd.errors import ShutdownError
 from indexerd.protocol.messages import Payload, WireError
 from indexerd.server.listening import Listener
 from indexerd.server.peers import peer_of
@@ -50,10 +51,11 @@ class Server:
         self._calls = ThreadPoolExecutor(self._limits.calls, thread_name_prefix="indexerd-call")
         self._thread = threading.Thread(target=self._run, name="indexerd-socket", daemon=True)
         self._accepting: asyncio.Task[None] | None = None
+        self._pending: set[Future[Payload]] = set()
         self._hall = Hall(
             service=service,
             limits=self._limits,
-            calls=self._calls,
+            submit=self._submit,
             loop=self._loop,
             closed=self._forget,
             subscribed=self._subscribers.add,
@@ -64,14 +66,16 @@ class Server:
         self._thread.start()
 
     def stop(self) -> None:
-        """Stop accepting, finish what is at work, close every connection, and return."""
+        """Stop accepting, finish what is at work, close every connection, and return. A second call does nothing."""
         if self._thread.ident is None:
             self._listener.close()
             self._loop.close()
+        if self._loop.is_closed():
             return
         # The calls first: what they answer must still be sent by a living loop.
         self._loop.call_soon_threadsafe(self._stop_accepting)
-        self._calls.shutdown(wait=True, cancel_futures=True)
+        self._calls.shutdown(wait=False, cancel_futures=True)
+        wait(tuple(self._pending), _STOP_SECONDS)
         self._loop.call_soon_threadsafe(self._say_goodbye)
         self._thread.join(_STOP_SECONDS)
 
@@ -128,6 +132,15 @@ class Server:
         self._talks.add(talk)
         self._users[caller.uid] += 1
         return talk
+
+    def _submit(self, caller: Caller, method: str, params: Payload) -> "Future[Payload]":
+        try:
+            call = self._calls.submit(self._service.call, caller, method, params)
+        except RuntimeError as error:
+            raise ShutdownError("the daemon is stopping") from error
+        self._pending.add(call)
+        call.add_done_callback(self._pending.discard)
+        return call
 
     def _has_room(self, caller: Caller) -> bool:
         reserve = 0 if caller.is_owner else min(self._limits.per_user, self._total // 2)

@@ -13,7 +13,7 @@ See: docs/protocol.md (limits).
 import asyncio
 import logging
 from collections.abc import Callable
-from concurrent.futures import Executor, Future
+from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -67,7 +67,7 @@ class Hall:
 
     service: Dispatch
     limits: Limits
-    calls: Executor
+    submit: Callable[[Caller, str, Payload], Future[Payload]]
     loop: asyncio.AbstractEventLoop
     closed: Callable[["Talk"], None]
     subscribed: Callable[["Talk"], None]
@@ -162,16 +162,16 @@ class Talk(asyncio.Protocol):
     def _request(self, request: Request) -> None:
         try:
             result = self._hall.service.call_now(self.caller, request.method, request.params)
+            call = None if result is not None else self._hall.submit(self.caller, request.method, request.params)
         except Exception as error:  # noqa: BLE001 - the border of one request: nothing a peer sends may end the daemon
             self._failed(request, error)
             return
         if result is not None:
             self._answer(request, result)
-            return
-        self._working = True
-        self._read(on=False)
-        call = self._hall.calls.submit(self._hall.service.call, self.caller, request.method, request.params)
-        call.add_done_callback(lambda done: self._called(request, done))
+        elif call is not None:
+            self._working = True
+            self._read(on=False)
+            call.add_done_callback(lambda done: self._called(request, done))
 
     def _called(self, request: Request, call: Future[Payload]) -> None:
         if not self._hall.loop.is_closed():

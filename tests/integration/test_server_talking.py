@@ -1,0 +1,354 @@
+"""The socket answers good clients whatever bad ones do."""
+
+import contextlib
+import json
+import os
+import socket
+import stat
+import struct
+import threading
+import time
+from pathlib import Path
+
+import msgpack
+import pytest
+
+from indexerd.client import Client, call
+from indexerd.errors import BusyError, IndexerdError, NotFoundError, UnreachableError
+from indexerd.server import Limits, Server, listen
+from indexerd.service.callers import Admission
+from tests.fakes.answering import Answering
+from tests.fakes.delivery import deliveries
+
+LINE = b'{"jsonrpc":"2.0","id":1,"method":"echo","params":{"a":"\xc3\xa9"}}\n'
+PACKED = msgpack.packb([0, 1, "echo", [{"a": "é"}]])
+
+
+def wait_until(condition, seconds=10.0):
+    """Poll a condition; fail when it does not come true in time."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "condition did not come true"
+        time.sleep(0.005)
+
+
+@pytest.fixture
+def serve(tmp_path):
+    """Start servers; stop them all."""
+    running = []
+
+    def start(service=None, **limits):
+        path = str(tmp_path / f"run{len(running)}" / "s.sock")
+        server = Server(listen(path), service or Answering(), Limits(**limits))
+        server.start()
+        running.append(server)
+        return path, server
+
+    yield start
+    for server in running:
+        server.stop()
+
+
+@pytest.fixture
+def connect():
+    """Open raw connections; close them all."""
+    opened = []
+
+    def open_raw(path):
+        raw = socket.socket(socket.AF_UNIX)
+        raw.settimeout(10)
+        raw.connect(path)
+        opened.append(raw)
+        return raw
+
+    yield open_raw
+    for raw in opened:
+        raw.close()
+
+
+def read_line(raw):
+    data = b""
+    while not data.endswith(b"\n"):
+        piece = raw.recv(65536)
+        if not piece:
+            break
+        data += piece
+    return data
+
+
+def read_all(raw):
+    data = b""
+    while piece := raw.recv(65536):
+        data += piece
+    return data
+
+
+@pytest.mark.parametrize("sample", [LINE, PACKED], ids=["line", "msgpack"])
+def test_a_request_is_answered_however_it_arrives(serve, connect, sample):
+    """Whole, byte by byte, with a second request behind it: each is answered once, in order."""
+    path, _ = serve()
+    replies = set()
+    for pieces in deliveries(sample * 2):
+        raw = connect(path)
+        for piece in pieces:
+            raw.sendall(piece)
+        raw.shutdown(socket.SHUT_WR)
+        replies.add(read_all(raw))
+    (reply,) = replies
+    half = reply[: len(reply) // 2]
+    assert reply == half * 2
+    value = json.loads(half)["result"] if sample is LINE else msgpack.unpackb(half)[3]
+    assert value["echo"] == {"a": "é"}
+
+
+def test_errors_keep_their_code_and_hide_the_inside(serve):
+    """A refusal arrives as its class; a bug arrives as an internal error without its text."""
+    path, _ = serve()
+    with Client(path) as client:
+        with pytest.raises(NotFoundError, match="nothing here"):
+            client.call("missing")
+        for method in ("broken", "slow"):
+            with pytest.raises(IndexerdError) as caught:
+                client.call(method)
+            assert "secret" not in str(caught.value)
+        assert client.call("echo", {"b": 1})["echo"] == {"protocol": 1, "b": 1}
+
+
+def test_status_like_calls_are_answered_while_others_wait(serve):
+    """A call that waits holds up nobody on another connection."""
+    service = Answering()
+    path, _ = serve(service)
+    waiting = threading.Thread(target=call, args=(path, "wait"))
+    waiting.start()
+    assert service.entered.acquire(timeout=10)
+    assert call(path, "echo", timeout_seconds=5)["echo"] == {"protocol": 1}
+    service.gate.set()
+    waiting.join(10)
+    assert not waiting.is_alive()
+
+
+ABUSES = {
+    "garbage": b"\x00\xff\x00garbage\n" * 100,
+    "http": b"GET / HTTP/1.1\r\nHost: x\r\n\r\n",
+    "1 GB header": b"\x94\x00\x01\xc6" + struct.pack(">I", 1 << 30),
+    "2 GB text": b"\x94\x00\x01\xdb" + struct.pack(">I", (1 << 31) - 1),
+    "array of 2^32": b"\xdd\xff\xff\xff\xff",
+    "endless line": b'{"a":"' + b"x" * (2 << 20),
+    "deep": b'{"a":' + b"[" * 200_000 + b"\n",
+    "deep msgpack": b"\x91" * 200_000,
+}
+
+
+@pytest.mark.parametrize("abuse", ABUSES)
+def test_abuse_is_answered_once_and_the_connection_ends(serve, connect, abuse):
+    """Bytes that cannot be understood get one error and the end; others are served."""
+    path, _ = serve()
+    raw = connect(path)
+    with contextlib.suppress(BrokenPipeError):
+        raw.sendall(ABUSES[abuse])
+    try:
+        said = read_all(raw)
+    except ConnectionResetError:
+        said = b""
+    if said.startswith(b"{"):
+        assert json.loads(said)["error"]["data"]["code"] in {"parse_error", "too_large", "invalid_request"}
+    elif said:
+        assert msgpack.unpackb(said)[2][1]
+    assert call(path, "echo")["echo"] == {"protocol": 1}
+
+
+def test_half_a_message_is_cut_off_after_its_deadline_even_if_it_drips(serve, connect):
+    """A message that has begun has so long to be finished, however many bytes come."""
+    path, _ = serve(message_seconds=0.3)
+    silent, dripping, idle = connect(path), connect(path), connect(path)
+    silent.sendall(LINE[:10])
+    started = time.monotonic()
+    said = b""
+    dripping.settimeout(0.02)
+    for byte in LINE * 100:
+        try:
+            dripping.sendall(bytes((byte,))[:1] if byte != 10 else b" ")
+            said += dripping.recv(4096)
+        except TimeoutError:
+            continue
+        except (BrokenPipeError, ConnectionResetError):
+            break
+        if said:
+            break
+    assert json.loads(said)["error"]["data"]["code"] == "timeout"
+    assert time.monotonic() - started < 5
+    assert json.loads(read_all(silent))["error"]["data"]["code"] == "timeout"
+    idle.sendall(LINE)
+    assert b'"result"' in read_line(idle)
+
+
+def test_a_client_that_never_reads_is_cut_off_and_holds_little(serve, connect):
+    """Replies nobody takes stop the reading of further requests, and then the connection."""
+    path, server = serve(reply_seconds=0.5)
+    raw = connect(path)
+    request = b'{"id":1,"method":"big","params":{"size":1000000}}\n'
+    raw.settimeout(0.2)
+    sent = 0
+    try:
+        for _ in range(20_000):
+            raw.sendall(request)
+            sent += len(request)
+    except (TimeoutError, BrokenPipeError, ConnectionResetError):
+        pass
+    assert sent < 5_000_000
+    assert call(path, "echo", timeout_seconds=5)["echo"] == {"protocol": 1}
+    wait_until(lambda: server.statistics()["connections"] == 0)
+
+
+def test_a_slow_reader_that_reads_gets_everything(serve, connect):
+    """Who takes a little in every span of the deadline is not cut off."""
+    path, _ = serve(reply_seconds=0.2)
+    raw = connect(path)
+    raw.sendall(b'{"id":1,"method":"big","params":{"size":6000000}}\n')
+    data = b""
+    while not data.endswith(b"\n"):
+        time.sleep(0.02)
+        piece = raw.recv(300_000)
+        assert piece
+        data += piece
+    assert len(json.loads(data)["result"]["text"]) == 6_000_000
+
+
+def test_ten_thousand_pipelined_requests_are_answered_and_others_are_served_between(serve, connect):
+    """Pipelining is paid by who does it."""
+    path, _ = serve()
+    raw = connect(path)
+    done = threading.Event()
+
+    def write():
+        raw.sendall(LINE * 10_000)
+        raw.shutdown(socket.SHUT_WR)
+
+    def read():
+        assert read_all(raw).count(b"\n") == 10_000
+        done.set()
+
+    threads = [threading.Thread(target=write), threading.Thread(target=read)]
+    for thread in threads:
+        thread.start()
+    slowest = 0.0
+    while not done.is_set() and threads[1].is_alive():
+        before = time.monotonic()
+        call(path, "echo", timeout_seconds=5)
+        slowest = max(slowest, time.monotonic() - before)
+    for thread in threads:
+        thread.join(20)
+    assert done.is_set()
+    assert slowest < 2
+
+
+def test_connections_of_one_user_are_bounded_and_come_back(serve, connect):
+    """One more than the cap is told that the daemon is busy; after one leaves there is room again."""
+    path, server = serve(per_user=4, total=10)
+    held = [connect(path) for _ in range(4)]
+    wait_until(lambda: server.statistics()["connections"] == 4)
+    with pytest.raises(BusyError):
+        call(path, "echo")
+    held[0].close()
+    wait_until(lambda: server.statistics()["connections"] == 3)
+    assert call(path, "echo")["echo"] == {"protocol": 1}
+
+
+def test_a_thousand_connects_leave_room_for_the_owner_afterwards(serve):
+    """A storm of connections is counted off again."""
+    path, server = serve()
+    for _ in range(1000):
+        raw = socket.socket(socket.AF_UNIX)
+        raw.connect(path)
+        raw.close()
+    wait_until(lambda: server.statistics()["connections"] == 0)
+    assert call(path, "echo")["echo"] == {"protocol": 1}
+
+
+def test_who_is_not_admitted_is_told_and_closed(serve, connect):
+    """A peer without a place in the configuration gets one refusal."""
+    path, _ = serve(Answering(_nobody()))
+    raw = connect(path)
+    assert json.loads(read_all(raw))["error"]["data"]["code"] == "forbidden"
+
+
+def _nobody():
+    class Nobody(Admission):
+        def admit(self, peer):
+            return None
+
+    return Nobody(owner_uid=12345)
+
+
+@pytest.mark.root
+@pytest.mark.skipif(os.getuid() != 0, reason="becomes another user")
+def test_another_user_is_refused_or_gets_its_mapped_roles(tmp_path, serve):
+    """The kernel says who connects; roles come from the map of users and groups."""
+    tmp_path.chmod(0o755)
+    for parent in list(tmp_path.parents)[:3]:
+        parent.chmod(0o755)
+    for users, expected in (({}, b"forbidden"), ({65534: ("guest",)}, b'"roles":["guest"]')):
+        service = Answering(Admission(owner_uid=0, users=users))
+        path, _ = serve(service)
+        Path(path).parent.chmod(0o755)
+        Path(path).chmod(0o666)
+        reading, writing = os.pipe()
+        child = os.fork()
+        if child == 0:
+            os.setgroups([])
+            os.setgid(65534)
+            os.setuid(65534)
+            raw = socket.socket(socket.AF_UNIX)
+            raw.connect(path)
+            raw.sendall(LINE)
+            os.write(writing, read_line(raw))
+            os._exit(0)
+        os.waitpid(child, 0)
+        assert expected in os.read(reading, 65536)
+        os.close(reading)
+        os.close(writing)
+
+
+def test_subscribers_hear_of_changes_and_only_they(serve, connect):
+    """A notification reaches who subscribed, in its own framing."""
+    path, server = serve()
+    lines, packed, other = connect(path), connect(path), connect(path)
+    lines.sendall(b'{"id":1,"method":"subscribe"}\n')
+    packed.sendall(msgpack.packb([0, 1, "subscribe", []]))
+    assert b"index/changed" in read_line(lines)
+    assert b"index/changed" in packed.recv(4096)
+    server.tell("index/changed", lambda caller: {"generation": 5} if caller.is_owner else None)
+    assert json.loads(read_line(lines))["params"] == {"generation": 5}
+    assert msgpack.unpackb(packed.recv(4096)) == [2, "index/changed", [{"generation": 5}]]
+    other.sendall(LINE)
+    assert b'"echo"' in read_line(other)
+
+
+def test_stop_finishes_what_is_at_work_and_tells_the_others(serve, connect):
+    """A call under way is answered; an idle connection is told that the daemon stops; the file is gone."""
+    service = Answering()
+    path, server = serve(service)
+    idle, busy = connect(path), connect(path)
+    busy.sendall(b'{"id":1,"method":"wait"}\n')
+    assert service.entered.acquire(timeout=10)
+    stopping = threading.Thread(target=server.stop)
+    stopping.start()
+    service.gate.set()
+    assert b'"result"' in read_line(busy)
+    assert b"shutting_down" in read_all(idle)
+    stopping.join(10)
+    assert not stopping.is_alive()
+    assert not Path(path).exists()
+    with pytest.raises(UnreachableError):
+        call(path, "echo")
+
+
+def test_the_socket_has_its_mode_before_it_listens(serve):
+    """A loose umask does not show."""
+    before = os.umask(0)
+    try:
+        path, _ = serve()
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE(Path(path).stat().st_mode) == 0o600
+    assert stat.S_IMODE(Path(path).parent.stat().st_mode) == 0o700
