@@ -79,17 +79,19 @@ def _call(socket: str, method: str, params: dict[str, object]) -> bytes:
     import _socket  # noqa: PLC0415 - `socket` itself costs 6 ms, for names this does not need
 
     connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
-    connection.settimeout(_TIMEOUT_SECONDS)
-    connection.connect(os.fsencode(socket))
-    request = f'{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{_encode(params)}}}\n'.encode()
-    while request:
-        request = request[connection.send(request) :]
-    parts = []
-    while part := connection.recv(1 << 18):
-        parts.append(part)
-        if part.endswith(b"\n"):
-            break
-    connection.close()
+    try:
+        connection.settimeout(_TIMEOUT_SECONDS)
+        connection.connect(os.fsencode(socket))
+        request = f'{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{_encode(params)}}}\n'.encode()
+        while request:
+            request = request[connection.send(request) :]
+        parts = []
+        while part := connection.recv(1 << 18):
+            parts.append(part)
+            if part.endswith(b"\n"):
+                break
+    finally:
+        connection.close()
     return b"".join(parts)
 
 

@@ -15,6 +15,7 @@ import click
 from indexerd.cli.answering import write
 from indexerd.cli.asking_there import asking_backend
 from indexerd.cli.options import as_json, selecting, take_selection
+from indexerd.cli.paging import all_documents
 from indexerd.cli.place import here
 from indexerd.cli.plain import escape
 from indexerd.cli.reaching import Result
@@ -28,8 +29,7 @@ from indexerd.cli.reaching import Result
 def documents_command(deleted: bool, nul: bool, is_json: bool, **flags: object) -> int:
     """List the documents in the index."""
     with asking_backend(take_selection(flags), here(), allow_local=True) as backend:
-        result = backend.call("documents", {"deleted": True} if deleted else {})
-    documents = cast("list[Result]", result["documents"])
+        documents = list(all_documents(backend, {"deleted": True} if deleted else {}))
     if is_json:
         return _print_list(documents)
     if nul:

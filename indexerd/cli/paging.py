@@ -7,7 +7,7 @@ Purity: shell (through what it calls).
 See: docs/protocol.md (query, `after`).
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import cast
 
 from indexerd.cli.reaching import Backend, Result
@@ -36,3 +36,14 @@ def call_whole(backend: Backend, method: str, params: Mapping[str, object]) -> R
             result.pop("truncated", None)
             return result
     raise BusyError("the index changed while a long result was read: ask again, or for fewer hits (-n)")
+
+
+def all_documents(backend: Backend, params: Mapping[str, object] | None = None) -> Iterator[Result]:
+    """Give every document of `documents`, page after page."""
+    after: dict[str, object] = {}
+    while True:
+        page = backend.call("documents", {**(params or {}), **after})
+        yield from cast("list[Result]", page["documents"])
+        if not page.get("next"):
+            return
+        after = {"after": page["next"]}

@@ -17,7 +17,7 @@ from indexerd.cli.place import Place
 from indexerd.cli.plain import escape
 from indexerd.cli.sockets import choose_by_place, named_socket, present_sockets, profile_of
 from indexerd.client import Client
-from indexerd.config import Config, default_profile, holds, profiles_of, read_toml
+from indexerd.config import Config, absolute, default_profile, holds, profiles_of, read_toml
 from indexerd.errors import ConfigError, IndexerdError, UnreachableError
 
 Result = dict[str, object]
@@ -190,3 +190,25 @@ def _known_profiles(place: Place) -> list[str]:
     except OSError:
         return []
     return [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
+
+
+def state_dir_of(selection: Selection, place: Place) -> str:
+    """Return the state directory that is meant, for commands that only read it.
+
+    Raises:
+        UnreachableError: Nothing tells which one is meant, or the daemon at `--socket` does not answer.
+    """
+    if selection.state_dir:
+        return absolute(selection.state_dir, place.cwd)
+    if selection.profile:
+        return place.places.state_dir(selection.profile)
+    client = find_daemon(selection, place)
+    if client is not None:
+        try:
+            return str(client.call("status")["state_dir"])
+        finally:
+            client.close()
+    profile = profile_here(place)
+    if profile is None:
+        raise UnreachableError("no index is known for this folder: name one with --profile or --state-dir")
+    return place.places.state_dir(profile)

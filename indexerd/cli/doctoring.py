@@ -1,0 +1,191 @@
+"""`doctor`: everything that weakens a promise here, and what to do about it.
+
+Owns: which surroundings are examined: settings, folders, kernel limits, the store, what is not searchable.
+Knows nothing of: repair; it only reads.
+Invariants: 1. each finding says what, where and what now. 2. one examination that fails never hides the others.
+Purity: shell (reads settings, folders, limits, the store; asks the daemon).
+See: docs/operations.md (doctor).
+"""
+
+import json
+import os
+import stat
+from collections.abc import Callable, Iterator, Mapping
+from typing import NamedTuple, cast
+
+import click
+
+from indexerd.cli.answering import write
+from indexerd.cli.options import as_json, selecting, take_selection
+from indexerd.cli.paging import all_documents
+from indexerd.cli.place import Place, here
+from indexerd.cli.plain import escape
+from indexerd.cli.reaching import Backend, Result, Selection, find_daemon, local_config
+from indexerd.config import Config
+from indexerd.errors import ConfigError, IndexerdError
+
+# Below this many watches a folder of notes with a few projects beside it does not fit.
+_FEW_WATCHES = 8_192
+
+
+class Finding(NamedTuple):
+    """One thing that is not as it should be.
+
+    Attributes:
+        area: `settings`, `folders`, `limits`, `store`, `daemon`, `skipped`, `held`, `unsafe`.
+        what: What is wrong, and where.
+        remedy: What now.
+    """
+
+    area: str
+    what: str
+    remedy: str
+
+
+@click.command("doctor", epilog="Exit status: 0 nothing found, 1 findings, 2 error.")
+@as_json
+@selecting
+def doctor_command(is_json: bool, **flags: object) -> int:
+    """Look for everything that weakens a promise, and say what to do about it.
+
+    Also lists every file that is not indexed, cannot be looked at, or is held back from evidence, with the reason.
+    """
+    selection, place = take_selection(flags), here()
+    findings = list(examine(selection, place))
+    if is_json:
+        write(1, (json.dumps([one._asdict() for one in findings], ensure_ascii=True) + "\n").encode())
+    else:
+        for one in findings:
+            remedy = f"\n    {escape(one.remedy)}" if one.remedy else ""
+            write(1, f"{one.area:<9} {escape(one.what)}{remedy}\n".encode("utf-8", "backslashreplace"))
+        write(2, b"" if findings else b"nothing to report\n")
+    return 1 if findings else 0
+
+
+def examine(selection: Selection, place: Place) -> Iterator[Finding]:
+    """Examine everything around one watch set."""
+    yield from limits(_read_limit)
+    yield from _runtime_folder(place)
+    try:
+        backend = find_daemon(selection, place)
+    except IndexerdError as error:
+        yield Finding("daemon", str(error), "")
+        return
+    if backend is not None:
+        try:
+            yield from daemon_findings(backend)
+        finally:
+            backend.close()
+        return
+    yield from _without_daemon(selection, place)
+
+
+def _without_daemon(selection: Selection, place: Place) -> Iterator[Finding]:
+    try:
+        config = local_config(selection, place)
+    except ConfigError as error:
+        yield from (Finding("settings", problem, f"edit {place.places.config_file}") for problem in error.problems)
+        return
+    except IndexerdError as error:
+        yield Finding("daemon", str(error), "")
+        return
+    yield from root_findings(config)
+    yield from state_findings(config.state_dir, place.uid)
+
+
+def limits(read: Callable[[str], int | None]) -> Iterator[Finding]:
+    """Compare the kernel's limits with what watching needs.
+
+    Args:
+        read: Returns a number of `/proc/sys/fs/inotify`, None where it cannot be read.
+    """
+    watches, instances = read("max_user_watches"), read("max_user_instances")
+    if watches is not None and watches < _FEW_WATCHES:
+        yield Finding(
+            "limits",
+            f"fs.inotify.max_user_watches is {watches}: one is needed for each folder",
+            "sudo sysctl fs.inotify.max_user_watches=524288, or watch with --poll",
+        )
+    if instances is not None and instances < 16:
+        yield Finding(
+            "limits",
+            f"fs.inotify.max_user_instances is {instances}: editors and daemons share them",
+            "sudo sysctl fs.inotify.max_user_instances=512",
+        )
+
+
+def _read_limit(name: str) -> int | None:
+    try:
+        with open(f"/proc/sys/fs/inotify/{name}", "rb") as file:
+            return int(file.read())
+    except (OSError, ValueError):
+        return None
+
+
+def _runtime_folder(place: Place) -> Iterator[Finding]:
+    folder = place.places.runtime_dir
+    if place.places.runtime_is_fallback:
+        yield Finding("folders", f"XDG_RUNTIME_DIR is not set: sockets are in {folder}", "log in through systemd-logind")
+    yield from _private_folder(folder, place.uid, "the folder of the sockets")
+
+
+def _private_folder(folder: str, uid: int, what: str) -> Iterator[Finding]:
+    try:
+        found = os.lstat(folder)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        yield Finding("folders", f"{folder}: {what} cannot be looked at ({error.strerror})", "")
+        return
+    if not stat.S_ISDIR(found.st_mode):
+        yield Finding("folders", f"{folder}: {what} is not a folder", f"remove it: rm {folder}")
+    elif found.st_uid != uid:
+        yield Finding("folders", f"{folder}: {what} belongs to another user", "have it removed, or set XDG_RUNTIME_DIR")
+    elif found.st_mode & 0o077:
+        yield Finding("folders", f"{folder}: others can look into {what}", f"chmod 700 {folder}")
+
+
+def root_findings(config: Config) -> Iterator[Finding]:
+    """Look at each root."""
+    for root in config.roots:
+        if not os.path.isdir(root.path):
+            yield Finding("folders", f"{root.path}: the root is not there; its documents are held", "mount or restore it")
+        elif not os.access(root.path, os.R_OK | os.X_OK):
+            yield Finding("folders", f"{root.path}: the root cannot be read; its documents are held", "check permissions")
+
+
+def state_findings(state_dir: str, uid: int) -> Iterator[Finding]:
+    """Look at the state directory and at every file that the current generation needs."""
+    if not os.path.isdir(state_dir):
+        yield Finding("store", f"{state_dir}: there is no index yet", "indexerd watch ROOT")
+        return
+    yield from _private_folder(state_dir, uid, "the state directory")
+    from indexerd.cli.local import store_problems  # noqa: PLC0415 - numpy and the store only where they are needed
+
+    for where, detail in store_problems(state_dir):
+        yield Finding("store", f"{where}: {detail}", "the next start rebuilds what is damaged from the sources")
+
+
+def daemon_findings(backend: Backend) -> Iterator[Finding]:
+    """Turn what a daemon says of itself into findings."""
+    status = backend.call("status")
+    for root in cast("list[dict[str, str]]", status["roots"]):
+        if root["state"] != "ok":
+            yield Finding("folders", f"{root['path']}: {root['state']}; its documents are held", "mount or restore it")
+    for problem in cast("list[dict[str, object]]", status["problems"]):
+        yield Finding("daemon", f"{problem['code']}: {problem['detail']}", "see docs/operations.md")
+    yield from _named(status, "skipped", "mend or ignore the file")
+    yield from _named(status, "held", "make it readable again; until then its last known text is not shown")
+    for document in all_documents(backend):
+        for finding in cast("list[Mapping[str, object]]", document["unsafe"] or []):
+            what = f"{document['source_path']}:{finding['line']}: {finding['pattern']}"
+            yield Finding("unsafe", what, 'if it is harmless: [[rules]] match = "PATH" safety = "allow"')
+
+
+def _named(status: Result, area: str, remedy: str) -> Iterator[Finding]:
+    files = cast("list[dict[str, str]]", status.get(f"{area}_files") or [])
+    for entry in files:
+        yield Finding(area, f"{entry['source_path']}: {entry['reason']}", remedy)
+    rest = cast("int", status[area]) - len(files)
+    if rest > 0:
+        yield Finding(area, f"{rest:,} more", "indexerd sync ROOT --json lists all")

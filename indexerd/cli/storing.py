@@ -1,0 +1,76 @@
+"""`dump` and `fsck`: the logical content of a state directory, and whether its bytes are whole.
+
+Owns: how a finding is printed.
+Knows nothing of: what is checked.
+Invariants: 1. both only read, beside a running daemon too.
+Purity: shell (reads a state directory).
+See: docs/on-disk-format.md, docs/operations.md.
+"""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import click
+
+from indexerd.cli.answering import write
+from indexerd.cli.options import as_json, selecting, take_selection
+from indexerd.cli.place import here
+from indexerd.cli.plain import escape
+from indexerd.cli.reaching import Selection, state_dir_of
+from indexerd.errors import NotFoundError
+from indexerd.store import canonical_digest, canonical_dump, fsck, open_reader
+from indexerd.store.fsio import RealStoreFilesystem
+
+
+@contextmanager
+def _opened(selection: Selection) -> Iterator[tuple[str, RealStoreFilesystem]]:
+    state_dir = state_dir_of(selection, here())
+    try:
+        filesystem = RealStoreFilesystem.open_directory(state_dir, create=False)
+    except FileNotFoundError as error:
+        raise NotFoundError(f"{state_dir}: there is no index here") from error
+    try:
+        yield state_dir, filesystem
+    finally:
+        filesystem.close()
+
+
+@click.command("dump")
+@click.option("--canonical", is_flag=True, help="The logical content alone, sorted (the only form there is).")
+@click.option("--digest", is_flag=True, help="Print the SHA-256 of the canonical dump instead of the dump.")
+@selecting
+def dump_command(canonical: bool, digest: bool, **flags: object) -> int:
+    """Print what the index holds: documents, passages, words, one line each.
+
+    Two indexes with equal content have equal dumps, whatever their history.
+    """
+    del canonical
+    with _opened(take_selection(flags)) as (state_dir, filesystem):
+        snapshot = open_reader(filesystem)
+        if snapshot is None:
+            raise NotFoundError(f"{state_dir}: nothing is published here yet")
+        if digest:
+            write(1, f"{canonical_digest(snapshot)}\n".encode())
+            return 0
+        for line in canonical_dump(snapshot):
+            if not write(1, line.rstrip("\n").encode("utf-8", "surrogatepass") + b"\n"):
+                raise BrokenPipeError
+    return 0
+
+
+@click.command("fsck", epilog="Exit status: 0 good, 1 problems, 2 error.")
+@as_json
+@selecting
+def fsck_command(is_json: bool, **flags: object) -> int:
+    """Check every byte and every rule of an index; print one line per problem."""
+    with _opened(take_selection(flags)) as (_, filesystem):
+        findings = fsck(filesystem)
+    if is_json:
+        entries = [{"kind": one.kind, "where": one.where, "detail": one.detail} for one in findings]
+        write(1, (json.dumps(entries, ensure_ascii=True) + "\n").encode())
+    else:
+        for one in findings:
+            line = f"{escape(one.where)}: {escape(one.detail)}"
+            write(1 if one.kind == "problem" else 2, f"{'' if one.kind == 'problem' else 'note: '}{line}\n".encode())
+    return 1 if any(one.kind == "problem" for one in findings) else 0
