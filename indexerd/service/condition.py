@@ -47,7 +47,7 @@ class Condition:
             "unsafe": snapshot.unsafe_chunk_count,
             "settings": snapshot.settings,
             "store_id": snapshot.store_id,
-            "roots": [{**root._asdict(), "path": printable_path(root.path)} for root in status.roots],
+            "roots": self._roots(status),
             "pending": status.pending,
             "reconciled_age_s": _rounded(status.reconciled_age_seconds),
             "overflows": status.overflows,
@@ -68,6 +68,18 @@ class Condition:
             "pid": identity.pid,
             **self._parts.extra_status(),
         }
+
+    def _roots(self, status: SyncStatus) -> list[Json]:
+        prefixed = {root.label: root.prefixed for root in self._parts.roots}
+        return [
+            {
+                "label": root.label,
+                "path": printable_path(root.path),
+                "state": root.state,
+                "prefixed": prefixed.get(root.label, False),
+            }
+            for root in status.roots
+        ]
 
     def sync(self, caller: Caller, params: Payload) -> Json:
         """Look at everything or at some paths now, and publish what changed.

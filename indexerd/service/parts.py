@@ -20,7 +20,15 @@ from indexerd.service.callers import Admission
 from indexerd.store import GenerationInfo, Snapshot
 from indexerd.sync.status import Barrier, SyncReport, SyncStatus
 
-Engine = Callable[[Snapshot, SearchRequest, frozenset[SourcePath]], SearchOutcome]
+
+class Engine(Protocol):
+    """The search, with everything that does not change from request to request already given."""
+
+    def __call__(
+        self, snapshot: Snapshot, request: SearchRequest, *, held: frozenset[SourcePath], building: bool
+    ) -> SearchOutcome:
+        """Search one snapshot; documents in `held` are not eligible."""
+        ...
 
 
 class Generations(Protocol):

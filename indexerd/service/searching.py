@@ -3,7 +3,7 @@
 Owns: the order barrier, snapshot, search, repair, and what `freshness` says.
 Knows nothing of: scoring, proof, events.
 Invariants: 1. one reply comes from one generation. 2. the wait of barrier and repair together stays within `wait_ms`.
-    3. without hits a reply says whether the index was still building.
+    3. a search is told whether the first index is still being built.
 Purity: shell (through its parts).
 See: docs/protocol.md (query, evidence), docs/consistency.md (the barrier).
 """
@@ -16,11 +16,12 @@ from indexerd.errors import NotFoundError, RequestError
 from indexerd.protocol import PROTOCOL_VERSION
 from indexerd.protocol.fields import Fields
 from indexerd.protocol.messages import Payload
+from indexerd.search import as_json
 from indexerd.search.outcome import SearchOutcome
 from indexerd.search.request import DEFAULT_BUDGET_CHARS, SORTS, SearchRequest, Sort, moment_ns
 from indexerd.service.callers import Caller
 from indexerd.service.parts import Parts
-from indexerd.service.rendering import Json, evidence_fields, keep_sendable, outcome_fields
+from indexerd.service.rendering import Json, keep_sendable
 from indexerd.store import Snapshot
 from indexerd.sync.status import Barrier
 
@@ -81,6 +82,7 @@ def _read_request(fields: Fields, caller: Caller, now_ns: Callable[[], int], *, 
         max_per_document=_count(
             fields, "max_per_document", _PER_DOCUMENT_EVIDENCE if evidence else _PER_DOCUMENT_PEOPLE
         ),
+        distinct=fields.flag("distinct", default=True),
         explain=fields.flag("explain"),
         trace=fields.flag("trace"),
         evidence=evidence,
@@ -157,30 +159,31 @@ class Searching:
         barrier = self._parts.sync.barrier(deadline if may_wait else started)
         if barrier.state == "pending" and not may_wait and asked.wait_seconds > 0:
             return None
-        found = self._search(asked)
+        found = self._search(asked, barrier)
         waited = barrier.waited_seconds
         if found.outcome.unproved and clock.monotonic() < deadline:
             if not may_wait:
                 return None
-            found, repairing = self._repair(asked, found, deadline)
-            waited += repairing
+            waited += self._repair(found, deadline)
+            # Asked for a fixed generation there is nothing newer to look at. Otherwise search again even if nothing was
+            # published: a file may have become held, or whole, in the meantime.
+            found = found if asked.generation is not None else self._search(asked, barrier)
         timing = _Timing(barrier, waited, clock.monotonic() - started - waited)
         return self._reply(caller, asked, found, timing)
 
-    def _search(self, asked: Asked) -> _Found:
+    def _search(self, asked: Asked, barrier: Barrier) -> _Found:
         snapshot = self._parts.store.snapshot()
         if asked.generation is not None and asked.generation != snapshot.generation:
             raise NotFoundError(f"generation {asked.generation} is not the current one ({snapshot.generation})")
-        return _Found(snapshot, self._parts.engine(snapshot, asked.request, self._parts.sync.held()))
+        building = barrier.state == "building"
+        outcome = self._parts.engine(snapshot, asked.request, held=self._parts.sync.held(), building=building)
+        return _Found(snapshot, outcome)
 
-    def _repair(self, asked: Asked, found: _Found, deadline: float) -> tuple[_Found, float]:
-        """Index the files whose proof failed, and search once more if that changed anything."""
+    def _repair(self, found: _Found, deadline: float) -> float:
+        """Index the files whose proof failed; return the seconds it took."""
         before = self._parts.clock.monotonic()
         self._parts.sync.repair(found.outcome.unproved, deadline)
-        repairing = self._parts.clock.monotonic() - before
-        # Asked for a fixed generation there is nothing newer to look at. Otherwise search again even without a new
-        # generation: a file may have become held, or whole, in the meantime.
-        return (found if asked.generation is not None else self._search(asked)), repairing
+        return self._parts.clock.monotonic() - before
 
     def _reply(self, caller: Caller, asked: Asked, found: _Found, timing: _Timing) -> Json:
         snapshot, outcome = found.snapshot, found.outcome
@@ -188,18 +191,12 @@ class Searching:
         state = "pending" if outcome.unproved and reached == "current" else reached
         result: Json = {
             "protocol": PROTOCOL_VERSION,
-            "store_id": snapshot.store_id,
-            "generation": snapshot.generation,
-            "durable": snapshot.durable,
-            "settings": snapshot.settings,
-            **outcome_fields(outcome),
+            **as_json(outcome, snapshot),
             "took_ms": round(timing.took * 1000, 3),
             "freshness": {"state": state},
         }
         if caller.is_owner:
             result["freshness"] = {"state": state, "waited_ms": round(timing.waited * 1000, 3)}
-        if asked.request.evidence:
-            result["evidence"] = evidence_fields(outcome.evidence) if outcome.evidence is not None else None
-        if state == "building" and not outcome.hits:
-            result |= {"abstained": True, "abstention_reason": "index_building"}
+        if not asked.request.evidence:
+            del result["evidence"]
         return keep_sendable(result, asked.after)
