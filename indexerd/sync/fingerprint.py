@@ -61,13 +61,13 @@ class FingerprintCache:
 
     Attributes:
         sampled_ns: Wall time of the last sample; 0 for never.
-        places: The roots and mount points known, and whether something was mounted there.
+        mounts: The folders where something was mounted when they were last seen.
     """
 
     def __init__(self) -> None:
         self._known: dict[SourcePath, Fingerprint] = {}
         self.sampled_ns = 0
-        self.places: dict[SourcePath, bool] = {}
+        self.mounts: frozenset[SourcePath] = frozenset()
 
     def __len__(self) -> int:
         return len(self._known)
@@ -114,10 +114,11 @@ class FingerprintCache:
         numbers[:, :2] = rows[:, :2].astype(np.uint64)
         numbers[:, 2:] = rows[:, 2:].astype(np.int64).view(np.uint64)
         names = "\n".join(path for path, _ in items).encode()
-        places = "\n".join(f"{int(mount)}{path}" for path, mount in sorted(self.places.items())).encode()
-        header = np.array([len(items), len(names), len(places), self.sampled_ns], dtype="<u8").tobytes()
+        # Each ends with a line end, since an unprefixed root that is a mount has the empty path.
+        mounts = "".join(f"{path}\n" for path in sorted(self.mounts)).encode()
+        header = np.array([len(items), len(names), len(mounts), self.sampled_ns], dtype="<u8").tobytes()
         hashes = b"".join(known.content_hash for _, known in items)
-        body = b"".join((header, numbers.tobytes(), hashes, names, places))
+        body = b"".join((header, numbers.tobytes(), hashes, names, mounts))
         return _MAGIC + fast_digest(body) + body
 
     @classmethod
@@ -135,7 +136,7 @@ class FingerprintCache:
         return cache
 
     def _fill(self, body: bytes) -> None:
-        count, name_bytes, place_bytes, self.sampled_ns = np.frombuffer(body, "<u8", 4).tolist()
+        count, name_bytes, mount_bytes, self.sampled_ns = np.frombuffer(body, "<u8", 4).tolist()
         at = 4 * 8
         stats = np.frombuffer(body, "<u8", count * _COLUMNS, at).reshape(count, _COLUMNS)
         at += stats.nbytes
@@ -143,9 +144,9 @@ class FingerprintCache:
         at += len(hashes)
         names = map(SourcePath, body[at : at + name_bytes].decode().split("\n") if count else [])
         at += name_bytes
-        places = body[at : at + place_bytes].decode().split("\n") if place_bytes else []
+        mounts = body[at : at + mount_bytes].decode().split("\n")[:-1]
         self._known = dict(zip(names, _fingerprints(stats, hashes), strict=True))
-        self.places = {SourcePath(place[1:]): place[0] == "1" for place in places}
+        self.mounts = frozenset(map(SourcePath, mounts))
 
 
 def _fingerprints(stats: "np.ndarray[tuple[int, int], np.dtype[np.uint64]]", hashes: bytes) -> Iterable[Fingerprint]:

@@ -9,26 +9,18 @@ Purity: shell (file system, read only).
 See: docs/operations.md (what is ignored).
 """
 
-import ctypes
 import errno
 import os
 import stat as stat_bits
 from pathlib import Path
 
+from indexerd.sources import is_mount_root
 from indexerd.sync.ignore import CACHE_TAG, CACHE_TAG_SIGNATURE, IGNORE_FILES
 from indexerd.sync.look import Place
 
 # The largest real ignore file known to us has 60 KB; what lies behind a megabyte is not read.
 _RULE_FILE_BYTES = 1 << 20
 _FILE_FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NOCTTY
-
-_AT_EMPTY_PATH = 0x1000
-_STATX_TYPE = 0x1
-_STATX_ATTR_MOUNT_ROOT = 0x2000
-# linux/stat.h: the kernel fills 256 bytes; attributes and their mask lie at offsets 8 and 56, the device behind.
-_STATX_BYTES = 256
-_libc = ctypes.CDLL(None, use_errno=True)
-_statx = getattr(_libc, "statx", None)  # glibc 2.28, musl 1.2.5
 
 
 def place_of(folder_fd: int, parent_dev: int | None) -> Place:
@@ -41,21 +33,10 @@ def place_of(folder_fd: int, parent_dev: int | None) -> Place:
         OSError: The folder does not answer.
     """
     dev = os.fstat(folder_fd).st_dev
-    is_mount = _is_mount_root(folder_fd)
+    is_mount = is_mount_root(folder_fd)
     if is_mount is None:
         is_mount = parent_dev is not None and dev != parent_dev
     return Place(dev, is_mount)
-
-
-def _is_mount_root(folder_fd: int) -> bool | None:
-    if _statx is None:
-        return None
-    buffer = ctypes.create_string_buffer(_STATX_BYTES)
-    if _statx(folder_fd, b"", _AT_EMPTY_PATH, _STATX_TYPE, buffer) != 0:
-        return None
-    attributes = int.from_bytes(buffer.raw[8:16], "little")
-    known = int.from_bytes(buffer.raw[56:64], "little")
-    return bool(attributes & _STATX_ATTR_MOUNT_ROOT) if known & _STATX_ATTR_MOUNT_ROOT else None
 
 
 def read_rule_files(folder_fd: int, names: tuple[bytes, ...] = IGNORE_FILES) -> dict[bytes, bytes]:

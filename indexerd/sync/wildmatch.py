@@ -145,9 +145,8 @@ def _atoms(glob: bytes, *, by_name: bool) -> list[bytes] | None:
     while at < len(glob):
         match glob[at : at + 1]:
             case b"*":
-                end = len(glob) - len(glob[at:].lstrip(b"*"))
-                atoms.append(_DOUBLE if not by_name and _is_double(glob, at, end) else _STAR)
-                at = end
+                stars, at = _stars(glob, at, by_name=by_name)
+                atoms += stars
             case b"?":
                 atoms.append(b"[^/]")
                 at += 1
@@ -166,6 +165,16 @@ def _atoms(glob: bytes, *, by_name: bool) -> list[bytes] | None:
                 atoms.append(re.escape(literal))
                 at += 1
     return atoms
+
+
+def _stars(glob: bytes, at: int, *, by_name: bool) -> tuple[list[bytes], int]:
+    """Read a run of stars; return what it stands for and the offset behind it."""
+    end = len(glob) - len(glob[at:].lstrip(b"*"))
+    if by_name or not _is_double(glob, at, end):
+        return [_STAR], end
+    if glob.startswith(b"\\", end):  # git lets `**/` match no folder at all, but not `**\/`
+        return [_STAR, b"/", _DOUBLE, b"/"], end + 2
+    return [_DOUBLE], end
 
 
 def _is_double(glob: bytes, start: int, end: int) -> bool:
