@@ -8,7 +8,7 @@ Purity: pure.
 See: docs/search.md (analysis), docs/on-disk-format.md (postings).
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -58,7 +58,7 @@ def invert(units: Sequence[Unit], chunk_count: int, language: str, keys: Sequenc
 
 
 def invert_languages(
-    groups: Sequence[tuple[str, Sequence[Unit]]], chunk_count: int, keys: Sequence[tuple[int, str]] = ()
+    groups: Iterable[tuple[str, Sequence[Unit]]], chunk_count: int, keys: Sequence[tuple[int, str]] = ()
 ) -> Postings:
     """Return the posting lists of units of several languages, as `invert` does.
 

@@ -1,0 +1,237 @@
+"""Segments to bytes and back.
+
+Owns: the layout of a segment file: head, section table, sections.
+Knows nothing of: files, names, generations.
+Invariants: 1. equal segments give equal bytes. 2. every byte is covered by a checksum: the head's covers the section table, which
+    holds one for each section, padding included. 3. a changed byte is an error before any value is used.
+Purity: pure over bytes.
+See: docs/on-disk-format.md (segments).
+"""
+
+import struct
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from indexerd.digests import fast_digest
+from indexerd.errors import CorruptionError, FormatVersionError
+from indexerd.store.codec import pack, unpack
+from indexerd.store.segment_postings import PackedPostings, pack_postings
+from indexerd.store.segment_value import Segment, owners_of_chunks
+from indexerd.store.tables import BytesTable, TextTable, table_of
+
+SEGMENT_FORMAT = 1
+
+_MAGIC = b"idxd-seg"
+_HEAD = struct.Struct("<8sIIQ")  # magic, format, sections, bytes of the whole file
+_ENTRY = struct.Struct("<8sQQ16s")  # name, offset, length without padding, checksum with padding
+_CHECKSUM_BYTES = 16
+_ALIGNMENT = 8
+
+_Part = bytes | memoryview
+# Columns of a segment, in file order; each is stored in the narrowest width that holds its largest value.
+_DOCUMENT_COLUMNS = ("path_len", "record_l", "chunks", "doc_flag")
+_CHUNK_COLUMNS = ("line", "lines", "byte", "bytes", "occurs", "columns", "heading", "hit", "words")
+
+
+def encode_segment(segment: Segment) -> list[_Part]:
+    """Return the bytes of a segment's file, in parts to be written one after the other."""
+    sections = _sections(segment)
+    entries, parts, offset = [], [], _HEAD.size + len(sections) * _ENTRY.size + _CHECKSUM_BYTES
+    for name, data in sections.items():
+        padded = _padded(data)
+        entries.append(_ENTRY.pack(name.encode(), offset, len(data), fast_digest(padded)))
+        parts.append(padded)
+        offset += len(padded)
+    head = _HEAD.pack(_MAGIC, SEGMENT_FORMAT, len(sections), offset) + b"".join(entries)
+    return [head + fast_digest(head), *parts]
+
+
+def segment_hash(parts: Sequence[_Part]) -> bytes:
+    """Return the content hash of an encoded segment: 16 bytes that cover every other byte.
+
+    The head's checksum is enough, since the head holds the checksum of each section.
+    """
+    return bytes(parts[0][-_CHECKSUM_BYTES:])
+
+
+def stored_hash(buffer: memoryview, where: str) -> bytes:
+    """Return the content hash of a segment file, without proving its sections.
+
+    Raises:
+        CorruptionError: The head is damaged. Fall back or rebuild.
+        FormatVersionError: Written by another format version. Rebuild.
+    """
+    end = _HEAD.size + len(_entries(buffer, where)) * _ENTRY.size
+    return bytes(buffer[end : end + _CHECKSUM_BYTES])
+
+
+def decode_segment(buffer: memoryview, where: str, *, verify: bool) -> Segment:
+    """Return the segment whose file has these bytes. Nothing is copied but what narrow columns need.
+
+    Args:
+        buffer: The whole file; it must outlive the segment.
+        where: Name of the file, for the error.
+        verify: Whether to prove every section, not only the head. Reads all bytes.
+
+    Raises:
+        CorruptionError: The bytes are not what was written. Fall back or rebuild.
+        FormatVersionError: Written by another format version. Rebuild.
+    """
+    sections: dict[str, memoryview] = {}
+    for name, offset, length, checksum in _entries(buffer, where):
+        padded = buffer[offset : offset + -(-length // _ALIGNMENT) * _ALIGNMENT]
+        if verify and fast_digest(padded) != checksum:
+            raise CorruptionError(where, f"checksum of section {name!r} differs")
+        sections[name] = padded[:length]
+    try:
+        return _segment(sections, where)
+    except (KeyError, ValueError, IndexError) as error:
+        raise CorruptionError(where, f"sections do not fit together ({error})") from error
+
+
+def _entries(buffer: memoryview, where: str) -> list[tuple[str, int, int, bytes]]:
+    """Read the head, prove it, and return the section table."""
+    if len(buffer) < _HEAD.size + _CHECKSUM_BYTES:
+        raise CorruptionError(where, f"{len(buffer)} bytes are too few for a head")
+    magic, version, count, length = _HEAD.unpack_from(buffer)
+    end = _HEAD.size + count * _ENTRY.size
+    if magic != _MAGIC or len(buffer) < end + _CHECKSUM_BYTES:
+        raise CorruptionError(where, f"begins with {magic!r}, {count} sections; expected {_MAGIC!r}")
+    if fast_digest(buffer[:end]) != bytes(buffer[end : end + _CHECKSUM_BYTES]):
+        raise CorruptionError(where, "checksum of the head differs")
+    if version != SEGMENT_FORMAT:
+        raise FormatVersionError(where, version, SEGMENT_FORMAT)
+    if length != len(buffer):
+        raise CorruptionError(where, f"{len(buffer)} bytes, the head says {length}")
+    found = (_ENTRY.unpack_from(buffer, _HEAD.size + at * _ENTRY.size) for at in range(count))
+    return [(name.rstrip(b"\0").decode("ascii"), offset, size, checksum) for name, offset, size, checksum in found]
+
+
+def _padded(data: _Part) -> _Part:
+    missing = -len(data) % _ALIGNMENT
+    return b"".join((data, bytes(missing))) if missing else data
+
+
+def narrow(values: npt.NDArray[Any]) -> bytes:
+    """Return unsigned values in the fewest bytes each: 0 (all are zero), 1, 2, 4 or 8."""
+    top = int(values.max()) if len(values) else 0
+    if not top:
+        return b""
+    width = next(width for width in (1, 2, 4, 8) if top < 1 << (8 * width))
+    return values.astype(f"<u{width}").tobytes()
+
+
+def widen(data: memoryview, count: int, dtype: type[np.unsignedinteger[Any]]) -> npt.NDArray[Any]:
+    """Return `count` values that `narrow` wrote.
+
+    Raises:
+        ValueError: The bytes do not hold `count` values of one width.
+    """
+    if not len(data):
+        return np.zeros(count, dtype)
+    if not count or len(data) % count or len(data) // count not in (1, 2, 4, 8):
+        raise ValueError(f"{len(data)} bytes do not hold {count} values")
+    return np.frombuffer(data, f"<u{len(data) // count}").astype(dtype, copy=False)
+
+
+def _sections(segment: Segment) -> dict[str, _Part]:
+    postings = pack_postings(segment.postings)
+    counts = (segment.document_count, segment.chunk_count, postings.term_count, len(postings.frequencies))
+    tombstones, headings = segment.tombstone_table.table, segment.headings
+    flags = segment.unsafe.astype(np.uint8) | (segment.has_metadata.astype(np.uint8) << 1)
+    return {
+        "meta": pack((segment.settings, *counts, len(tombstones), len(headings))),
+        "path_len": narrow(segment.path_table.table.lengths()),
+        "paths": segment.path_table.table.blob,
+        "path_key": segment.path_keys.astype("<u8").tobytes(),
+        "sha256": segment.content_hashes.tobytes(),
+        "xxh3": segment.digests.tobytes(),
+        "size": narrow(segment.sizes),
+        "chunks": narrow(np.diff(segment.first_chunks)),
+        "doc_flag": narrow(flags),
+        "rec_len": narrow(segment.records.lengths()),
+        "records": segment.records.blob,
+        "dead_len": narrow(tombstones.lengths()),
+        "dead": tombstones.blob,
+        "dead_key": segment.tombstone_keys.astype("<u8").tobytes(),
+        **_chunk_sections(segment),
+        "head_len": narrow(headings.lengths()),
+        "headings": headings.blob,
+        "term_len": narrow(postings.terms.lengths()),
+        "terms": postings.terms.blob,
+        "term_n": narrow(postings.counts),
+        "first": narrow(postings.firsts),
+        "shape": narrow(postings.shapes),
+        "lists": postings.lists,
+        "rows": narrow(postings.frequencies.ravel()),
+        "row_rank": narrow(postings.ranked),
+        "text": segment.texts.blob,
+    }
+
+
+def _chunk_sections(segment: Segment) -> dict[str, _Part]:
+    return {
+        "line": narrow(segment.start_lines),
+        "lines": narrow(segment.end_lines - segment.start_lines),
+        "byte": narrow(segment.byte_starts),
+        "bytes": narrow(segment.byte_ends - segment.byte_starts),
+        "occurs": narrow(segment.occurrences),
+        "columns": narrow(segment.columns_lines),
+        "heading": narrow(segment.heading_numbers),
+        "hit": narrow(segment.chunk_hit.astype(np.uint8)),
+        "words": narrow(segment.lengths),
+    }
+
+
+def _segment(sections: Mapping[str, memoryview], where: str) -> Segment:
+    settings, documents, chunks, terms, rows, tombstones, headings = unpack(sections["meta"], where)
+
+    def column(name: str, count: int, dtype: type[np.unsignedinteger[Any]] = np.uint32) -> npt.NDArray[Any]:
+        return widen(sections[name], count, dtype)
+
+    def table(lengths: str, blob: str, count: int) -> BytesTable:
+        return table_of(sections[blob], column(lengths, count))
+
+    flags = column("doc_flag", documents, np.uint8)
+    first_chunks = table_of(b"", column("chunks", documents)).offsets.astype(np.uint32)
+    start_lines, byte_starts = column("line", chunks), column("byte", chunks)
+    sizes = column("size", documents, np.uint64)
+    lists = PackedPostings(
+        terms=table("term_len", "terms", terms),
+        counts=column("term_n", terms),
+        firsts=column("first", terms),
+        shapes=column("shape", terms, np.uint8),
+        lists=sections["lists"],
+        frequencies=column("rows", rows * 10).reshape(rows, 10),
+        ranked=column("row_rank", rows),
+        lengths=column("words", chunks),
+    )
+    return Segment(
+        settings=settings,
+        path_table=TextTable(table("path_len", "paths", documents)),
+        path_keys=np.frombuffer(sections["path_key"], "<u8"),
+        content_hashes=np.frombuffer(sections["sha256"], np.uint8).reshape(documents, 32),
+        digests=np.frombuffer(sections["xxh3"], np.uint8).reshape(documents, 16),
+        sizes=sizes,
+        first_chunks=first_chunks,
+        unsafe=(flags & 1).astype(np.bool_),
+        has_metadata=(flags >> 1).astype(np.bool_),
+        records=table("rec_len", "records", documents),
+        tombstone_table=TextTable(table("dead_len", "dead", tombstones)),
+        tombstone_keys=np.frombuffer(sections["dead_key"], "<u8"),
+        document_of_chunk=owners_of_chunks(first_chunks),
+        start_lines=start_lines,
+        end_lines=start_lines + column("lines", chunks),
+        byte_starts=byte_starts,
+        byte_ends=byte_starts + column("bytes", chunks),
+        occurrences=column("occurs", chunks),
+        columns_lines=column("columns", chunks),
+        heading_numbers=column("heading", chunks),
+        headings=table("head_len", "headings", headings),
+        chunk_hit=column("hit", chunks, np.uint8).astype(np.bool_),
+        texts=table_of(sections["text"], sizes.astype(np.int64)),
+        postings=lists,
+    )
