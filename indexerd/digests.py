@@ -8,6 +8,7 @@ See: docs/on-disk-format.md (identity), docs/adr/0002.
 """
 
 import hashlib
+from collections.abc import Iterable
 
 import xxhash
 
@@ -17,6 +18,14 @@ from indexerd.model import ChunkId, ContentHash, Digest, DocumentId, SourcePath
 def fast_digest(data: bytes | memoryview) -> Digest:
     """Return xxh3-128 of `data` (16 bytes). A different one proves a change; an equal one proves nothing alone."""
     return Digest(xxhash.xxh3_128_digest(data))
+
+
+def fast_digest_parts(parts: Iterable[bytes | memoryview]) -> Digest:
+    """Return `fast_digest` of the parts one after the other, without joining them."""
+    state = xxhash.xxh3_128()
+    for part in parts:
+        state.update(part)
+    return Digest(state.digest())
 
 
 def content_hash(data: bytes | memoryview) -> ContentHash:

@@ -75,6 +75,10 @@ class StoreFilesystem(Protocol):
         """Take the writer lock for the life of this object; False when another process holds it."""
         ...
 
+    def entropy(self, count: int) -> bytes:
+        """Return random bytes: a store's identity is drawn once, where it is made."""
+        ...
+
     def close(self) -> None:
         """Release the lock and the directory."""
         ...

@@ -2,9 +2,9 @@
 
 Owns: the wire form of small values (MessagePack) and the envelope: magic, format version, length, payload, checksum.
 Knows nothing of: what the values mean, where the bytes lie.
-Invariants: 1. equal values give equal bytes. 2. every byte of an envelope is covered: a flipped, missing or added one is
-    noticed. 3. decoding raises `CorruptionError` or `FormatVersionError`, nothing else, and needs memory in proportion to
-    the bytes given.
+Invariants: 1. equal values give equal bytes. 2. every byte of an envelope is covered: a flipped, missing or added
+    one is noticed. 3. decoding raises `CorruptionError` or `FormatVersionError`, nothing else, and needs memory in
+    proportion to the bytes given.
 Purity: pure.
 See: docs/on-disk-format.md (envelope).
 """
@@ -12,7 +12,7 @@ See: docs/on-disk-format.md (envelope).
 import struct
 from typing import Any
 
-import msgpack
+import msgpack  # type: ignore[import-untyped]  # it ships no type information
 
 from indexerd.digests import fast_digest
 from indexerd.errors import CorruptionError, FormatVersionError

@@ -2,8 +2,8 @@
 
 Owns: how a file is named and read back from its name.
 Knows nothing of: what is inside a file, whether it exists.
-Invariants: 1. `parse_name(name_of(x)) == x`. 2. a name that does not parse is not ours: it is never read, moved or removed.
-    3. no name holds a separator, so no name leaves the directory.
+Invariants: 1. `parse_name(name_of(x)) == x`. 2. a name that does not parse is not ours: it is never read, moved
+    or removed. 3. no name holds a separator, so no name leaves the directory.
 Purity: pure.
 See: docs/on-disk-format.md (files).
 """

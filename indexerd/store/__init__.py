@@ -1,0 +1,25 @@
+"""The store: generations of segments in one state directory, published atomically and read without locks."""
+
+from indexerd.store.opening import form_roots, open_reader, open_store
+from indexerd.store.parts import LiveSegment
+from indexerd.store.recover import OpeningReport
+from indexerd.store.slots import Change, KnownRoot
+from indexerd.store.snapshot import DeletedDocument, Snapshot
+from indexerd.store.statistics import GenerationInfo, StoreStatistics
+from indexerd.store.writer import PreparedGeneration, Store
+
+__all__ = [
+    "Change",
+    "DeletedDocument",
+    "GenerationInfo",
+    "KnownRoot",
+    "LiveSegment",
+    "OpeningReport",
+    "PreparedGeneration",
+    "Snapshot",
+    "Store",
+    "StoreStatistics",
+    "form_roots",
+    "open_reader",
+    "open_store",
+]

@@ -1,0 +1,175 @@
+"""The real state directory: every byte that the store reads or writes passes here.
+
+Owns: `os.replace`, flushing, the writer lock, and opening store files, all relative to one directory descriptor.
+Knows nothing of: what the files mean, in which order they are written.
+Invariants: 1. a file is created with O_EXCL and never opened for writing again. 2. no link is followed and nothing
+    but a regular file is read. 3. the lock is the kernel's, on the directory itself: nothing on disk can fake it.
+Purity: shell (the state directory).
+See: docs/consistency.md (order of operations), docs/on-disk-format.md (files).
+"""
+
+import errno
+import fcntl
+import mmap
+import os
+import stat
+from collections.abc import Sequence
+
+READ_LIMIT_BYTES = 1 << 34
+"""No file of ours comes near it; a length beyond it is damage, not data."""
+
+# Measured: joining a few hundred KiB costs less than the dozens of small writes it replaces.
+_JOIN_BYTES = 1 << 20
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+# Non-blocking, or opening a FIFO put in a file's place would wait for a writer for ever.
+_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
+
+
+class RealStoreFilesystem:
+    """One state directory, held by its descriptor; implements `ports.StoreFilesystem`."""
+
+    def __init__(self, directory_fd: int) -> None:
+        """Take over `directory_fd`; prefer `open_directory`."""
+        self._fd = directory_fd
+
+    @classmethod
+    def open_directory(cls, path: str | bytes, *, create: bool) -> "RealStoreFilesystem":
+        """Open a state directory.
+
+        Args:
+            path: The directory. Its last component must not be a link.
+            create: Make it (and missing parents) with mode 0700 if it is absent.
+
+        Raises:
+            OSError: It cannot be made or opened; the exact cause.
+        """
+        if create:
+            _make_private(path)
+        return cls(os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC))
+
+    def names(self) -> Sequence[str]:
+        """List the names in the directory, sorted."""
+        return sorted(os.listdir(self._fd))  # noqa: PTH208 - pathlib knows no directory descriptors
+
+    def read(self, name: str) -> bytes:
+        """Return a regular file's bytes. Never follows a link.
+
+        Raises:
+            OSError: EINVAL when it is not a regular file, EFBIG beyond the limit, else the cause.
+        """
+        fd, size = self._open(name)
+        try:
+            return _read_all(fd, size)
+        finally:
+            os.close(fd)
+
+    def map(self, name: str) -> memoryview:
+        """Return a regular file's bytes, mapped; valid while the view is referenced, also after the file is removed."""
+        fd, size = self._open(name)
+        try:
+            # An empty file cannot be mapped.
+            return memoryview(mmap.mmap(fd, size, mmap.MAP_SHARED, mmap.PROT_READ) if size else b"")
+        finally:
+            os.close(fd)
+
+    def write_new(self, name: str, parts: Sequence[bytes | memoryview]) -> None:
+        """Create a file that does not exist and write all parts. No flush. On error the partial file is removed."""
+        fd = os.open(name, _NEW, 0o600, dir_fd=self._fd)
+        try:
+            _write_closing(fd, parts)
+        except OSError:
+            self._remove_quietly(name)
+            raise
+
+    def flush_file(self, name: str) -> None:
+        """Make a file's bytes durable. After an error the file is dead: write the bytes anew under a new name."""
+        fd = os.open(name, _READ, dir_fd=self._fd)
+        try:
+            os.fdatasync(fd)
+        finally:
+            os.close(fd)
+
+    def flush_directory(self) -> None:
+        """Make the directory's names durable."""
+        os.fsync(self._fd)
+
+    def replace(self, source: str, target: str) -> None:
+        """Move `source` onto `target` atomically."""
+        os.replace(source, target, src_dir_fd=self._fd, dst_dir_fd=self._fd)
+
+    def remove(self, name: str) -> None:
+        """Unlink a file."""
+        os.unlink(name, dir_fd=self._fd)
+
+    def lock(self) -> bool:
+        """Take the writer lock for the life of this object; False when another process holds it."""
+        try:
+            fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
+
+    def entropy(self, count: int) -> bytes:
+        """Return `count` random bytes."""
+        return os.urandom(count)
+
+    def close(self) -> None:
+        """Release the lock and the directory. Views that `map` gave stay valid."""
+        fd, self._fd = self._fd, -1
+        if fd >= 0:
+            os.close(fd)
+
+    def _open(self, name: str) -> tuple[int, int]:
+        fd = os.open(name, _READ, dir_fd=self._fd)
+        found = os.fstat(fd)
+        if stat.S_ISREG(found.st_mode) and found.st_size <= READ_LIMIT_BYTES:
+            return fd, found.st_size
+        os.close(fd)
+        if stat.S_ISREG(found.st_mode):
+            raise OSError(errno.EFBIG, "larger than any file of the store", name)
+        raise OSError(errno.EINVAL, "not a regular file", name)
+
+    def _remove_quietly(self, name: str) -> None:
+        # The write already failed and is reported; a file that cannot be removed either is named by nothing and is
+        # collected later.
+        try:
+            os.unlink(name, dir_fd=self._fd)
+        except OSError:
+            return
+
+
+def _make_private(path: str | bytes) -> None:
+    parent = os.path.dirname(os.path.abspath(path))  # noqa: PTH100, PTH120 - bytes paths, and no pathlib here
+    os.makedirs(parent, mode=0o700, exist_ok=True)  # noqa: PTH103
+    try:
+        os.mkdir(path, 0o700)  # noqa: PTH102
+    except FileExistsError:
+        return
+
+
+def _read_all(fd: int, size: int) -> bytes:
+    pieces = []
+    # One byte more than promised, so that a file which grew is read to its end and fails its length check.
+    while piece := os.read(fd, min(size + 1, 1 << 24)):
+        pieces.append(piece)
+    return b"".join(pieces)
+
+
+def _write_closing(fd: int, parts: Sequence[bytes | memoryview]) -> None:
+    try:
+        for piece in _gathered(parts):
+            rest = memoryview(piece).cast("B")
+            while rest:
+                rest = rest[os.write(fd, rest) :]
+    except OSError:
+        os.close(fd)
+        raise
+    # An error of close is an error of the write; it is reported, never retried (the descriptor is gone either way).
+    os.close(fd)
+
+
+def _gathered(parts: Sequence[bytes | memoryview]) -> Sequence[bytes | memoryview]:
+    """Return the parts, joined where that saves more calls than it copies bytes."""
+    filled = [part for part in parts if memoryview(part).nbytes]
+    small = sum(memoryview(part).nbytes for part in filled) <= _JOIN_BYTES
+    return [b"".join(filled)] if small and len(filled) > 1 else filled

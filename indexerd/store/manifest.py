@@ -1,0 +1,149 @@
+"""The manifest: the ordered segments of one generation.
+
+Owns: the value, its invariants, its bytes.
+Knows nothing of: files, slots, what a segment holds.
+Invariants: 1. later wins: a segment's version of a document, or its tombstone, overrides all earlier segments. 2. live
+    documents follow from that and are never listed; the counts are a check, not a source. 3. no segment is named twice.
+Purity: pure.
+See: docs/on-disk-format.md (manifest).
+"""
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from indexerd.errors import CorruptionError
+from indexerd.store.codec import pack, seal, unpack, unseal
+from indexerd.store.layout import FileName, Kind
+
+MAGIC = b"IDXDMANI"
+FORMAT_VERSION = 1
+
+
+class FileRef(NamedTuple):
+    """A file as another one names it: enough to know whether it is the one that was meant.
+
+    Attributes:
+        serial: Its serial number.
+        digest: 16 bytes, hash of the whole file.
+        length: Its length in bytes.
+    """
+
+    serial: int
+    digest: bytes
+    length: int
+
+    def name(self, kind: Kind) -> str:
+        """Return the name of the file in the state directory."""
+        return str(FileName(kind, self.serial, self.digest))
+
+
+class SegmentRef(NamedTuple):
+    """A segment as a manifest names it.
+
+    Attributes:
+        file: The file.
+        generation: Newest generation whose documents or tombstones it holds.
+    """
+
+    file: FileRef
+    generation: int
+
+    @property
+    def name(self) -> str:
+        """Name of the segment's file."""
+        return self.file.name(Kind.SEGMENT)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Manifest:
+    """One generation.
+
+    Attributes:
+        generation: Its number; at least 1.
+        settings: Settings fingerprint of every document in it.
+        segments: Oldest first.
+        documents: Live documents.
+        chunks: Chunks of live documents.
+        text_bytes: Bytes of the live documents' sources.
+    """
+
+    generation: int
+    settings: str
+    segments: tuple[SegmentRef, ...]
+    documents: int
+    chunks: int
+    text_bytes: int
+
+
+def encode_manifest(manifest: Manifest) -> bytes:
+    """Return the manifest file's bytes."""
+    segments = [(*ref.file, ref.generation) for ref in manifest.segments]
+    counts = (manifest.documents, manifest.chunks, manifest.text_bytes)
+    return seal(MAGIC, FORMAT_VERSION, pack((manifest.generation, manifest.settings, segments, counts)))
+
+
+def decode_manifest(data: bytes | memoryview, where: str) -> Manifest:
+    """Read a manifest file.
+
+    Raises:
+        CorruptionError: Damaged, or whole but breaking an invariant.
+        FormatVersionError: Of another format version.
+    """
+    value = unpack(unseal(data, MAGIC, FORMAT_VERSION, where), where)
+    try:
+        manifest = _manifest(value)
+    except (TypeError, ValueError) as error:
+        raise CorruptionError(where, f"not a manifest: {error}") from error
+    for problem in manifest_problems(manifest):
+        raise CorruptionError(where, problem)
+    return manifest
+
+
+def manifest_problems(manifest: Manifest) -> tuple[str, ...]:
+    """Return every broken invariant of a manifest, for people; empty when it is good."""
+    serials = [ref.file.serial for ref in manifest.segments]
+    checks = (
+        (manifest.generation >= 1, f"generation {manifest.generation} is below 1"),
+        (len(set(serials)) == len(serials), "names a segment twice"),
+        (all(1 <= ref.generation <= manifest.generation for ref in manifest.segments), "a segment is newer than it"),
+    )
+    return tuple(problem for good, problem in checks if not good)
+
+
+def file_ref(value: Any) -> FileRef:
+    """Decode a file reference.
+
+    Raises:
+        TypeError, ValueError: It is none.
+    """
+    serial, digest, length = value
+    if not (is_count(serial) and isinstance(digest, bytes) and len(digest) == 16 and is_count(length)):
+        raise ValueError("a file reference is malformed")
+    return FileRef(serial, digest, length)
+
+
+def is_count(value: Any) -> bool:
+    """Tell whether a decoded value is a whole number that fits 63 bits."""
+    return type(value) is int and 0 <= value < 1 << 63
+
+
+def _manifest(value: Any) -> Manifest:
+    generation, settings, segments, (documents, chunks, text_bytes) = value
+    refs = tuple(SegmentRef(file_ref(item[:3]), item[3]) for item in segments if _four(item))
+    numbers = (generation, documents, chunks, text_bytes, *(ref.generation for ref in refs))
+    if not (all(map(is_count, numbers)) and isinstance(settings, str)):
+        raise ValueError("a number or the settings are malformed")
+    return Manifest(
+        generation=generation,
+        settings=settings,
+        segments=refs,
+        documents=documents,
+        chunks=chunks,
+        text_bytes=text_bytes,
+    )
+
+
+def _four(item: Any) -> bool:
+    if not (isinstance(item, list) and len(item) == 4):
+        raise ValueError("a segment reference is malformed")
+    return True

@@ -1,0 +1,183 @@
+"""Opening a state directory: for writing, or to read beside the daemon.
+
+Owns: the writer lock's taking, whose store it is, the identity of a new one, and how a reader outruns collection.
+Knows nothing of: what the store is used for.
+Invariants: 1. nothing is written by opening. 2. a store of other roots is refused, damaged or not. 3. a reader sees one
+    whole generation or an error, never a mixture.
+Purity: shell (the state directory, through the port).
+See: docs/consistency.md (recovery), docs/on-disk-format.md (identity).
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from indexerd.errors import CorruptionError, ForeignStoreError, StoreLockedError
+from indexerd.model import Root
+from indexerd.ports import Clock, StoreFilesystem
+from indexerd.store.checkpoint import Durability
+from indexerd.store.layout import SlotName
+from indexerd.store.recover import Found, look
+from indexerd.store.slots import KnownRoot, Slot
+from indexerd.store.snapshot import Snapshot
+from indexerd.store.staging import Staging
+from indexerd.store.state import State, empty_state, named_files, opened_state
+from indexerd.store.writer import DurabilityMode, Origin, Store
+
+# After anything but a clean close, serial numbers may have been given out that nothing on disk shows any more.
+_LOST_SERIALS = 1 << 32
+_READER_TRIES = 100
+
+
+def open_store(
+    fs: StoreFilesystem,
+    clock: Clock,
+    *,
+    durability: DurabilityMode = "checkpoint",
+    roots: Sequence[Root] = (),
+    history: float = 1.0,
+) -> Store:
+    """Open a state directory for writing.
+
+    What was found is in `opening`; a store that is absent, damaged or of an older format opens with generation 0, to be
+    built from the sources with `replace_all`. Nothing on disk is changed before the first publish.
+
+    Args:
+        fs: The state directory. It belongs to the store from here on, also if this fails.
+        clock: Time.
+        durability: `always` makes each publish wait for the disk.
+        roots: What the store is opened for; none to take it as it is.
+        history: Bytes of history as a multiple of the live text; 0 for none.
+
+    Raises:
+        StoreLockedError: Another process writes here. Use its daemon, or stop it.
+        ForeignStoreError: It belongs to other roots. Name another directory.
+        OSError: It cannot be read now. Try again.
+    """
+    try:
+        _lock(fs)
+        found = look(fs)
+        origin = _origin(fs, found, _known_roots(found, roots))
+    except BaseException:
+        fs.close()
+        raise
+    return Store(fs, clock, origin, durability=durability, history=history)
+
+
+def open_reader(fs: StoreFilesystem) -> Snapshot | None:
+    """Open the current generation without a lock, beside whoever writes; None if nothing was published.
+
+    Raises:
+        CorruptionError: No generation proves whole.
+        FormatVersionError: It is of another format version.
+        OSError: It cannot be read now.
+    """
+    for _ in range(_READER_TRIES):
+        before = _slot_bytes(fs)
+        found = look(fs)
+        if found.report.state == "healthy" and not found.report.fell_back:
+            break
+        # Collection may have removed what an overtaken slot named: only an unchanged slot proves damage.
+        if _slot_bytes(fs) == before:
+            break
+    else:
+        raise CorruptionError("latest", "it changed with every attempt to read it")
+    return _reader_snapshot(found)
+
+
+def form_roots(known: Sequence[KnownRoot], roots: Sequence[Root]) -> tuple[Root, ...]:
+    """Return the roots with the form that their source paths have in this store.
+
+    A root that the store knows keeps its form for ever. A new one beside others is prefixed, so that no two documents
+    share a name.
+    """
+    forms = {root.path: root.prefixed for root in known}
+    return tuple(replace(root, prefixed=forms.get(root.path, root.prefixed or bool(known))) for root in roots)
+
+
+def _lock(fs: StoreFilesystem) -> None:
+    if not fs.lock():
+        raise StoreLockedError("another process writes to this state directory; use its daemon, or stop it")
+
+
+def _known_roots(found: Found, roots: Sequence[Root]) -> tuple[KnownRoot, ...]:
+    known = {root.path: root for slot in found.slots.values() for root in slot.roots}
+    if known and roots and not any(root.path in known for root in roots):
+        listed = ", ".join(sorted(known))
+        raise ForeignStoreError(f"this state directory belongs to {listed}; name another one with --state-dir")
+    formed = form_roots(tuple(known.values()), roots)
+    known |= {root.path: KnownRoot(root.path, root.label, root.prefixed) for root in formed}
+    return tuple(known[path] for path in sorted(known))
+
+
+def _origin(fs: StoreFilesystem, found: Found, roots: tuple[KnownRoot, ...]) -> Origin:
+    state = _state(fs, found)
+    reached = found.slots.get(SlotName.DURABLE)
+    closed = _closed(found)
+    highest = closed.ceiling if closed else max((slot.ceiling for slot in found.slots.values()), default=0)
+    serials = [slot.next_serial for slot in found.slots.values()] + [found.highest_serial + 1]
+    staging = Staging(fs, max(serials) + (_LOST_SERIALS if found.slots and not closed else 0))
+    flushed = _names(found, reached)
+    durability = Durability(fs, staging, slot=reached, flushed=flushed, dead=state.names() - flushed)
+    return Origin(
+        report=found.report,
+        state=state,
+        durability=durability,
+        staging=staging,
+        roots=roots,
+        highest_generation=highest,
+        ceiling=highest,
+        revision=max((slot.revision for slot in found.slots.values()), default=0),
+        damaged=found.damaged,
+    )
+
+
+def _state(fs: StoreFilesystem, found: Found) -> State:
+    if found.chosen is None:
+        return empty_state("st_" + fs.entropy(12).hex())
+    slot, reached = found.slots[found.chosen], found.slots.get(SlotName.DURABLE)
+    manifests = {
+        kept.generation: found.manifests[kept.manifest] for kept in slot.kept if kept.manifest in found.manifests
+    }
+    generation = slot.newest.generation
+    durable = reached is not None and any(kept.generation == generation for kept in reached.kept)
+    return opened_state(slot, manifests, found.parts, durable=durable)
+
+
+def _closed(found: Found) -> Slot | None:
+    """Return the durable slot if the store was closed with it: then no number beyond its ceiling was published."""
+    durable, latest = found.slots.get(SlotName.DURABLE), found.slots.get(SlotName.LATEST)
+    if durable is None or not durable.closed or found.report.fell_back:
+        return None
+    return durable if latest is None or latest.revision <= durable.revision else None
+
+
+def _names(found: Found, slot: Slot | None) -> frozenset[str]:
+    if slot is None:
+        return frozenset()
+    manifests = {
+        kept.generation: found.manifests[kept.manifest] for kept in slot.kept if kept.manifest in found.manifests
+    }
+    return named_files(slot, manifests)
+
+
+def _reader_snapshot(found: Found) -> Snapshot | None:
+    if found.chosen is None:
+        if found.report.state == "absent":
+            return None
+        if found.fault is not None:
+            raise found.fault
+        raise CorruptionError("store", found.report.detail)
+    slot, reached = found.slots[found.chosen], found.slots.get(SlotName.DURABLE)
+    manifest = found.manifests[slot.newest.manifest]
+    durable = reached is not None and any(kept.generation == manifest.generation for kept in reached.kept)
+    return opened_state(slot, {manifest.generation: manifest}, found.parts, durable=durable).snapshot
+
+
+def _slot_bytes(fs: StoreFilesystem) -> tuple[bytes, ...]:
+    pieces = []
+    for name in SlotName:
+        try:
+            pieces.append(fs.read(name))
+        except OSError:
+            pieces.append(b"")
+    return tuple(pieces)

@@ -1,0 +1,84 @@
+"""How far back history reaches.
+
+Owns: the schedule by which generations are kept, and the limit on their bytes.
+Knows nothing of: files, slots, the clock.
+Invariants: 1. the newest generation is always kept. 2. what the schedule keeps today it kept yesterday: a
+    generation once dropped is never wanted again. 3. with a limit of 0 nothing but the newest is kept.
+Purity: pure.
+See: docs/operations.md (history).
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+
+from indexerd.store.slots import KeptGeneration
+
+_MINUTE_NS = 60 * 10**9
+_HOUR_NS = 60 * _MINUTE_NS
+_DAY_NS = 24 * _HOUR_NS
+RECENT = 64
+# (how far back, one in each): one a minute for an hour, one an hour for a day, one a day for 30 days.
+SCHEDULE = ((_HOUR_NS, _MINUTE_NS), (_DAY_NS, _HOUR_NS), (30 * _DAY_NS, _DAY_NS))
+PIN_NS = 30 * _DAY_NS
+# A handful of notes would otherwise have no history at all: one generation's files can exceed their text.
+MIN_LIMIT_BYTES = 4 << 20
+
+
+def history_limit_bytes(live_text_bytes: int, factor: float) -> int:
+    """Return how many bytes the kept generations may take beside the newest one's.
+
+    Args:
+        live_text_bytes: Bytes of the living documents' sources.
+        factor: The setting; 0 keeps no history.
+    """
+    return max(int(factor * live_text_bytes), MIN_LIMIT_BYTES) if factor > 0 else 0
+
+
+def plan_retention(
+    kept: Sequence[KeptGeneration], now_ns: int, files: Callable[[int], Mapping[str, int]], limit_bytes: int
+) -> frozenset[int]:
+    """Return the generations to keep.
+
+    Args:
+        kept: Ascending, at least one.
+        now_ns: Wall time.
+        files: Names and sizes of a generation's files.
+        limit_bytes: For all files that the newest generation does not name.
+    """
+    newest = kept[-1].generation
+    pinned = [one.generation for one in kept[:-1] if one.pinned_until_ns > now_ns]
+    wanted = on_schedule(kept, now_ns) - {newest, *pinned}
+    return frozenset({newest, *_within(newest, pinned, sorted(wanted), files, limit_bytes)})
+
+
+def on_schedule(kept: Sequence[KeptGeneration], now_ns: int) -> frozenset[int]:
+    """Return the generations that the schedule names: the last ones, and the last of each minute, hour and day."""
+    keep = {one.generation for one in kept[-RECENT:]}
+    for span_ns, step_ns in SCHEDULE:
+        # Ascending, so the last of a step stays; a step is a piece of absolute time, so it stays the same one.
+        last = {
+            one.published_at_ns // step_ns: one.generation for one in kept if now_ns - one.published_at_ns < span_ns
+        }
+        keep |= set(last.values())
+    return frozenset(keep)
+
+
+def _within(
+    newest: int,
+    pinned: Sequence[int],
+    wanted: Sequence[int],
+    files: Callable[[int], Mapping[str, int]],
+    limit_bytes: int,
+) -> set[int]:
+    """Return the pinned, then the wanted, newest first, for as long as their files fit."""
+    counted = set(files(newest))
+    keep: set[int] = set()
+    spent = 0
+    for group in (pinned, wanted):
+        for generation in reversed(group):
+            new = {name: size for name, size in files(generation).items() if name not in counted}
+            if limit_bytes == 0 or spent + sum(new.values()) > limit_bytes:
+                break
+            spent += sum(new.values())
+            counted |= new.keys()
+            keep.add(generation)
+    return keep

@@ -1,0 +1,83 @@
+"""Files on their way into a generation: written, named by nothing yet.
+
+Owns: serial numbers, and which files are staged (safe from collection although nothing names them).
+Knows nothing of: slots, generations.
+Invariants: 1. a serial number is given out once. 2. a file is staged before it exists, so that collection, which lists
+    the directory, can never see it without knowing it. 3. what fails leaves nothing staged.
+Purity: shell (the state directory, through the port).
+See: docs/consistency.md (publish).
+"""
+
+import threading
+from collections.abc import Iterable, Sequence
+
+from indexerd.digests import fast_digest_parts
+from indexerd.ports import StoreFilesystem
+from indexerd.store.layout import Kind
+from indexerd.store.manifest import FileRef
+
+
+class Staging:
+    """Writes numbered files and remembers them until they are named or discarded."""
+
+    def __init__(self, fs: StoreFilesystem, next_serial: int) -> None:
+        self._fs = fs
+        self._next = next_serial
+        self._staged: set[str] = set()
+        # Guards the two fields above: the writer and the merger both stage.
+        self._lock = threading.Lock()
+
+    @property
+    def next_serial(self) -> int:
+        """The lowest serial number that was not given out."""
+        return self._next
+
+    def staged(self) -> frozenset[str]:
+        """Return the names that are staged now."""
+        with self._lock:
+            return frozenset(self._staged)
+
+    def write(self, kind: Kind, parts: Sequence[bytes | memoryview]) -> FileRef:
+        """Write a new file and leave it staged.
+
+        Raises:
+            OSError: Nothing was written that anything names, and nothing stays staged.
+        """
+        length = sum(memoryview(part).nbytes for part in parts)
+        ref = self._reserve(kind, fast_digest_parts(parts), length)
+        name = ref.name(kind)
+        try:
+            self._fs.write_new(name, parts)
+        except OSError:
+            self.release([name])
+            raise
+        return ref
+
+    def release(self, names: Iterable[str]) -> None:
+        """Forget that names are staged: a slot names them now, or they are garbage."""
+        with self._lock:
+            self._staged.difference_update(names)
+
+    def discard(self, names: Sequence[str]) -> None:
+        """Remove staged files. One that cannot be removed is garbage, and collected later."""
+        for name in names:
+            remove_quietly(self._fs, name)
+        self.release(names)
+
+    def _reserve(self, kind: Kind, digest: bytes, length: int) -> FileRef:
+        with self._lock:
+            ref = FileRef(self._next, digest, length)
+            self._next += 1
+            self._staged.add(ref.name(kind))
+        return ref
+
+
+def remove_quietly(fs: StoreFilesystem, name: str) -> bool:
+    """Remove a file that nothing names; tell whether it is gone. Failing is no error: collection comes by again."""
+    try:
+        fs.remove(name)
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
+    return True

@@ -1,0 +1,246 @@
+"""What the store holds in memory, and the next such value for each kind of commit.
+
+Owns: the transitions publish, merge, prune and rename: from one state to the next, with nothing else changed.
+Knows nothing of: when they happen, locks, what fails.
+Invariants: 1. a state equals what the `latest` slot names. 2. merge, prune and rename keep the number and the content
+    of the current generation. 3. a state never changes; readers hold its snapshot.
+Purity: pure.
+See: docs/consistency.md (commit).
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from indexerd.store.layout import Kind
+from indexerd.store.manifest import FileRef, Manifest
+from indexerd.store.parts import Part, Stored, appended, join, kill, new_part, settled
+from indexerd.store.slots import Change, KeptGeneration, KnownRoot, Slot
+from indexerd.store.snapshot import Snapshot, make_snapshot
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class State:
+    """All that one commit decides.
+
+    Attributes:
+        store_id: Identity of the store.
+        slot: What `latest` says; None while nothing is published.
+        manifests: Manifest of every kept generation that could be read.
+        parts: The current generation.
+        snapshot: The same, for readers.
+    """
+
+    store_id: str
+    slot: Slot | None
+    manifests: Mapping[int, Manifest]
+    parts: tuple[Part, ...]
+    snapshot: Snapshot
+
+    @property
+    def generation(self) -> int:
+        """Number of the current generation; 0 if none."""
+        return self.snapshot.generation
+
+    @property
+    def stored(self) -> tuple[Stored, ...]:
+        """The segments of the current generation, oldest first."""
+        return self.snapshot.stored
+
+    def names(self) -> frozenset[str]:
+        """Return every file that the slot names, directly or through a manifest."""
+        return named_files(self.slot, self.manifests)
+
+
+def empty_state(store_id: str) -> State:
+    """Return the state before the first publish."""
+    snapshot = make_snapshot(store_id=store_id, generation=0, durable=False, settings="", parts=())
+    return State(store_id=store_id, slot=None, manifests={}, parts=(), snapshot=snapshot)
+
+
+def opened_state(slot: Slot, manifests: Mapping[int, Manifest], parts: tuple[Part, ...], *, durable: bool) -> State:
+    """Return the state that a slot on disk describes."""
+    manifest = manifests[slot.newest.generation]
+    snapshot = make_snapshot(
+        store_id=slot.store_id,
+        generation=manifest.generation,
+        durable=durable,
+        settings=manifest.settings,
+        parts=parts,
+    )
+    return State(store_id=slot.store_id, slot=slot, manifests=manifests, parts=parts, snapshot=snapshot)
+
+
+def named_files(slot: Slot | None, manifests: Mapping[int, Manifest]) -> frozenset[str]:
+    """Return the names of all manifests and segments of a slot's generations."""
+    if slot is None:
+        return frozenset()
+    manifest_names = {kept.manifest.name(Kind.MANIFEST) for kept in slot.kept}
+    present = [manifests[kept.generation] for kept in slot.kept if kept.generation in manifests]
+    return frozenset(manifest_names | {ref.name for manifest in present for ref in manifest.segments})
+
+
+def pinned(state: State, generations: Collection[int], until_ns: int) -> State:
+    """Return the state that keeps some generations until then; those it does not have are passed over."""
+    if state.slot is None or not generations:
+        return state
+    kept = tuple(
+        one._replace(pinned_until_ns=until_ns) if one.generation in generations else one for one in state.slot.kept
+    )
+    return replace(state, slot=replace(state.slot, kept=kept))
+
+
+def manifest_of(generation: int, settings: str, parts: Sequence[Part]) -> Manifest:
+    """Return the manifest of a generation made of these parts."""
+    return Manifest(
+        generation=generation,
+        settings=settings,
+        segments=tuple(stored.ref for part in parts for stored in part.stored),
+        documents=sum(part.view.document_count for part in parts),
+        chunks=sum(part.view.chunk_count for part in parts),
+        text_bytes=sum(part.view.text_bytes for part in parts),
+    )
+
+
+def grown(parts: Sequence[Part], added: Sequence[Stored]) -> tuple[Part, ...]:
+    """Return the parts with new segments on top."""
+    result = tuple(parts)
+    for stored in added:
+        result = appended(result, stored)
+    return result
+
+
+def published(
+    state: State, manifest: Manifest, parts: tuple[Part, ...], kept: KeptGeneration, *, roots: tuple[KnownRoot, ...]
+) -> State:
+    """Return the state with one more generation.
+
+    Args:
+        state: The state before.
+        manifest: Of the new generation.
+        parts: Its parts.
+        kept: How the slot names it.
+        roots: Every root the store has held.
+    """
+    before = state.slot
+    slot = Slot(
+        store_id=state.store_id,
+        revision=0,
+        ceiling=0,
+        next_serial=0,
+        closed=False,
+        roots=roots,
+        kept=(*(before.kept if before else ()), kept),
+    )
+    manifests = {**state.manifests, kept.generation: manifest}
+    return opened_state(slot, manifests, parts, durable=False)
+
+
+def merged_parts(parts: Sequence[Part], gone: Sequence[Stored], merged: Stored) -> tuple[Part, ...] | None:
+    """Return the parts with one stored segment in place of a run of them; None if that run is no longer there.
+
+    Publishes may have come since the merge began: they only append, so the run is still one, but its last part may by
+    now be joined with later segments, and some of its documents may be overridden.
+
+    Args:
+        parts: The parts now.
+        gone: The run that was merged.
+        merged: What it became.
+    """
+    stored = [one for part in parts for one in part.stored]
+    names = [one.ref.file for one in stored]
+    first = names.index(gone[0].ref.file) if gone[0].ref.file in names else len(names)
+    if names[first : first + len(gone)] != [one.ref.file for one in gone]:
+        return None
+    before, crossing, after = _around(parts, first, first + len(gone))
+    part = new_part([merged], merged.data, np.ones(merged.data.document_count, dtype=np.bool_))
+    later = [one.data for one in crossing] + [other.view.data for other in after]
+    for data in later:
+        part = kill(part, data)
+    return settled((*before, part, *_rejoined(crossing, after), *after))
+
+
+def _around(
+    parts: Sequence[Part], first: int, behind: int
+) -> tuple[tuple[Part, ...], tuple[Stored, ...], tuple[Part, ...]]:
+    """Return the parts before a run of stored segments, the segments of its last part behind it, the parts after."""
+    before: list[Part] = []
+    crossing: tuple[Stored, ...] = ()
+    after: list[Part] = []
+    place = 0
+    for part in parts:
+        end = place + len(part.stored)
+        if end <= first:
+            before.append(part)
+        elif place >= behind:
+            after.append(part)
+        elif end > behind:
+            crossing = part.stored[behind - place :]
+        place = end
+    return tuple(before), crossing, tuple(after)
+
+
+def _rejoined(crossing: Sequence[Stored], after: Sequence[Part]) -> tuple[Part, ...]:
+    result: tuple[Part, ...] = grown((), crossing)
+    for other in after:
+        result = tuple(kill(part, other.view.data) for part in result)
+    return (join(result),) if len(result) > 1 else result
+
+
+def with_manifest(state: State, manifest: Manifest, ref: FileRef, parts: tuple[Part, ...]) -> State:
+    """Return the state in which the current generation has another manifest with the same content (merge)."""
+    slot = state.slot
+    assert slot is not None
+    kept = (*slot.kept[:-1], slot.newest._replace(manifest=ref))
+    manifests = {**state.manifests, manifest.generation: manifest}
+    moved = replace(slot, kept=kept)
+    return opened_state(moved, manifests, parts, durable=state.snapshot.durable)
+
+
+def pruned(state: State, keep: frozenset[int]) -> State:
+    """Return the state that names no generation outside `keep`, which holds the current one."""
+    slot = state.slot
+    assert slot is not None
+    kept = tuple(one for one in slot.kept if one.generation in keep)
+    manifests = {number: manifest for number, manifest in state.manifests.items() if number in keep}
+    return replace(state, slot=replace(slot, kept=kept), manifests=manifests)
+
+
+def renamed(
+    state: State, segments: Mapping[FileRef, Stored], manifests: Mapping[int, tuple[Manifest, FileRef]]
+) -> State:
+    """Return the state with some files under new names and everything else the same.
+
+    Args:
+        state: The state before.
+        segments: Old segment file to its copy.
+        manifests: Generation to its new manifest.
+    """
+    slot = state.slot
+    assert slot is not None
+    parts = tuple(_renamed_part(part, segments) for part in state.parts)
+    kept = tuple(
+        one._replace(manifest=manifests[one.generation][1]) if one.generation in manifests else one for one in slot.kept
+    )
+    values = {**state.manifests, **{number: manifest for number, (manifest, _) in manifests.items()}}
+    moved = replace(slot, kept=kept)
+    return opened_state(moved, values, parts, durable=state.snapshot.durable)
+
+
+def _renamed_part(part: Part, segments: Mapping[FileRef, Stored]) -> Part:
+    stored = tuple(segments.get(one.ref.file, one) for one in part.stored)
+    if all(new is old for new, old in zip(stored, part.stored, strict=True)):
+        return part
+    view = replace(part.view, data=stored[0].data) if len(stored) == 1 else part.view
+    return replace(part, stored=stored, view=view)
+
+
+def durable(state: State) -> State:
+    """Return the state whose current generation is known to outlive a power cut."""
+    return replace(state, snapshot=replace(state.snapshot, durable=True))
+
+
+def new_kept(generation: int, manifest: FileRef, now_ns: int, change: Change) -> KeptGeneration:
+    """Return how a slot names a generation that is being published."""
+    return KeptGeneration(generation, manifest, max(now_ns, 0), change)

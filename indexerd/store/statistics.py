@@ -1,0 +1,124 @@
+"""What the store tells about itself.
+
+Owns: counters, and the immutable views that `status` and `generations` show.
+Knows nothing of: how anything is done.
+Invariants: 1. a view never changes.
+Purity: pure, save that counters count.
+See: docs/operations.md (status).
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from indexerd.store.state import State
+
+
+class GenerationInfo(NamedTuple):
+    """A kept generation.
+
+    Attributes:
+        generation: Its number.
+        durable: It is known to outlive a power cut.
+        published_at_ns: Wall time.
+        added: Documents it added.
+        updated: Documents it changed.
+        deleted: Documents it removed.
+    """
+
+    generation: int
+    durable: bool
+    published_at_ns: int
+    added: int
+    updated: int
+    deleted: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoreStatistics:
+    """The store at one moment.
+
+    Attributes:
+        generation: The current one.
+        durable_generation: The newest known to outlive a power cut.
+        replay_from: The oldest kept.
+        stored_segments: Segment files of the current generation.
+        viewed_segments: Segments that a query walks.
+        stored_bytes: Of those files.
+        live_text_bytes: Of the living documents' sources.
+        history_bytes: Of files that only older generations name.
+        unsynced_seconds: Age of the oldest commit that a power cut would take.
+        unsynced_bytes: What was written since.
+        publishes: Since opening.
+        merges: Since opening.
+        checkpoints: Since opening.
+        checkpoint_failures: In a row, up to now.
+        last_error: Cause of the last failed checkpoint; empty once one succeeded.
+    """
+
+    generation: int
+    durable_generation: int
+    replay_from: int
+    stored_segments: int
+    viewed_segments: int
+    stored_bytes: int
+    live_text_bytes: int
+    history_bytes: int
+    unsynced_seconds: float
+    unsynced_bytes: int
+    publishes: int
+    merges: int
+    checkpoints: int
+    checkpoint_failures: int
+    last_error: str
+
+
+class Counters:
+    """Counts what happened since opening."""
+
+    def __init__(self) -> None:
+        self.publishes = self.merges = self.checkpoints = self.failures = 0
+        self.last_error = ""
+
+    def made_publish(self) -> None:
+        """Count a publish."""
+        self.publishes += 1
+
+    def made_merge(self) -> None:
+        """Count a merge."""
+        self.merges += 1
+
+    def made_checkpoint(self) -> None:
+        """Count a checkpoint; what failed before is mended."""
+        self.checkpoints += 1
+        self.failures, self.last_error = 0, ""
+
+    def failed_checkpoint(self, cause: str) -> int:
+        """Count a failed checkpoint; return how many failed in a row."""
+        self.failures, self.last_error = self.failures + 1, cause
+        return self.failures
+
+
+def statistics_of(
+    state: State, counters: Counters, durable_generation: int, unsynced_seconds: float, unsynced_bytes: int
+) -> StoreStatistics:
+    """Return the view of a state and its counters."""
+    manifest = state.manifests.get(state.generation)
+    current = {ref.file for ref in manifest.segments} if manifest else set()
+    every = {ref.file for other in state.manifests.values() for ref in other.segments}
+    return StoreStatistics(
+        generation=state.generation,
+        durable_generation=durable_generation,
+        replay_from=state.slot.kept[0].generation if state.slot else 0,
+        stored_segments=len(current),
+        viewed_segments=len(state.parts),
+        stored_bytes=sum(file.length for file in current),
+        live_text_bytes=manifest.text_bytes if manifest else 0,
+        history_bytes=sum(file.length for file in every - current),
+        unsynced_seconds=unsynced_seconds,
+        unsynced_bytes=unsynced_bytes,
+        publishes=counters.publishes,
+        merges=counters.merges,
+        checkpoints=counters.checkpoints,
+        checkpoint_failures=counters.failures,
+        last_error=counters.last_error,
+    )
