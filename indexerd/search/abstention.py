@@ -1,0 +1,151 @@
+"""Whether what was found can answer the question, as far as words tell.
+
+Owns: what a question asks about, how much of it is covered, and when evidence is withheld.
+Knows nothing of: posting lists, documents, proof.
+Invariants: 1. a query whose every word is in one passage is never refused. 2. coverage and answerability lie in 0..1.
+Purity: pure.
+See: docs/evidence.md (abstention), benchmarks/bench_quality.py for the figures.
+"""
+
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from indexerd.analysis import QueryWord
+
+# Below this share of the question's weight, evidence is withheld, provided that a decisive word is in no document.
+# benchmarks/bench_quality.py: refuses at most 2 % of the answerable questions of scifact, cmrc2018-zh and clapnq.
+REFUSE_BELOW: Final = 0.3
+# Below this, an answer is marked weak.
+WEAK_BELOW: Final = 0.5
+
+# Words that ask, in scripts whose words are not separated: set aside, they are not what a question is about.
+_ASKING: Final = re.compile(
+    "是不是|有没有|能不能|可不可以|为什么|为何|是什么|什么样|什么|怎么样|怎样|怎么|如何|是多少|多少|几个|哪些|哪个|哪里|哪儿|哪位|哪种|哪"
+    "|是谁|谁|何时|何地|何人|何种|多大|多长|多久|多远|多高|请问|请|可以|能否|是否|可否|应该|吗|呢|吧|的|是|了|在|有|和|与|及|被|由|于|之|其"
+    "|ですか|ますか|ください|とは|どこ|だれ|なに|なぜ|いつ|どう|どの|いくら|です|ます|[はがをにでとのもへか]"
+    "|인가요|입니까|무엇|어디|언제|누구|어떻게|왜|얼마"
+)
+_ASKING_LATIN: Final = frozenset(
+    "what which who whom whose when where why how many much do does did can could should would tell explain describe list give show find".split()  # noqa: SIM905
+)
+
+
+class Unit(NamedTuple):
+    """One thing the question asks about: a word, or a run of characters in a script without spaces."""
+
+    label: str
+    weight: float
+    covered: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What words tell about a question.
+
+    Attributes:
+        answerability: 0..1, the decision value.
+        missing: What the question asks about and no eligible passage holds, in query order.
+        refuse: Whether a decisive part is missing and the rest is covered by other topics only.
+        weak: Whether the best passage holds too little to rely on.
+    """
+
+    answerability: float
+    missing: tuple[str, ...]
+    refuse: bool
+    weak: bool
+
+
+def units(text: str, words: Sequence[QueryWord], idfs: Sequence[float], present: Collection[int]) -> list[Unit]:
+    """Return what a question asks about, each covered if its words are among `present` (indexes into `words`)."""
+    spaced = [index for index, word in enumerate(words) if not word.kind.startswith("cjk")]
+    found = [
+        (words[i].start, Unit(text[words[i].start : words[i].end], idfs[i], i in present))
+        for i in _outer(words, spaced, present)
+    ]
+    found.extend(_run_units(text, words, idfs, present))
+    return [unit for _, unit in sorted(found, key=lambda pair: pair[0])]
+
+
+def _outer(words: Sequence[QueryWord], spaced: Sequence[int], present: Collection[int]) -> list[int]:
+    """Return words that stand for themselves: of an identifier the whole where it is present, else its parts."""
+    wholes = [i for i in spaced if words[i].kind == "identifier"]
+    inside = {
+        i: whole
+        for whole in wholes
+        for i in spaced
+        if i != whole and words[whole].start <= words[i].start and words[i].end <= words[whole].end
+    }
+    chosen = []
+    for index in spaced:
+        if words[index].surface in _ASKING_LATIN:
+            continue
+        if words[index].kind == "identifier":
+            if index in present or index not in inside.values():
+                chosen.append(index)
+        elif index not in inside or inside[index] not in present:
+            chosen.append(index)
+    return chosen
+
+
+def _run_units(
+    text: str, words: Sequence[QueryWord], idfs: Sequence[float], present: Collection[int]
+) -> list[tuple[int, Unit]]:
+    """Split each run of unspaced characters into covered and uncovered pieces, words that ask set aside."""
+    pairs = [index for index, word in enumerate(words) if word.kind == "cjk2"]
+    covered = {at for i in pairs if i in present for at in range(words[i].start, words[i].end)}
+    paired = {at for i in pairs for at in range(words[i].start, words[i].end)}
+    singles = {words[i].start: i for i, word in enumerate(words) if word.kind == "cjk1"}
+    covered |= {at for at, i in singles.items() if i in present and at not in paired}
+    characters = sorted(paired | set(singles))
+    aside = {at for match in _ASKING.finditer(text) for at in range(*match.span())}
+    weight_at = _weights(words, idfs, pairs, singles)
+    found: list[tuple[int, Unit]] = []
+    piece: list[int] = []
+    for at in [*characters, -2]:
+        same = piece and at == piece[-1] + 1 and at not in aside and (at in covered) == (piece[-1] in covered)
+        if piece and not same:
+            found.append(
+                (
+                    piece[0],
+                    Unit(
+                        text[piece[0] : piece[-1] + 1], sum(weight_at.get(p, 0.0) for p in piece), piece[0] in covered
+                    ),
+                )
+            )
+            piece = []
+        if at not in aside and at >= 0:
+            piece.append(at)
+    # A single uncovered character between covered ones is an ending or a particle, not a topic.
+    return [(at, unit) for at, unit in found if unit.covered or len(unit.label) > 1 or len(characters) == 1]
+
+
+def _weights(
+    words: Sequence[QueryWord], idfs: Sequence[float], pairs: Sequence[int], singles: dict[int, int]
+) -> dict[int, float]:
+    """Share the weight of each pair among its characters; a character in no pair weighs what it weighs alone."""
+    weights: dict[int, float] = dict.fromkeys(singles, 0.0)
+    counts: dict[int, int] = {}
+    for index in pairs:
+        for at in range(words[index].start, words[index].end):
+            weights[at] = weights.get(at, 0.0) + idfs[index] / 2
+            counts[at] = counts.get(at, 0) + 1
+    return {at: weight / counts[at] if at in counts else idfs[singles[at]] for at, weight in weights.items()}
+
+
+def share(units_of_query: Sequence[Unit]) -> float:
+    """Return the covered share of the weight; 1 where nothing is asked about."""
+    total = sum(unit.weight for unit in units_of_query)
+    return sum(unit.weight for unit in units_of_query if unit.covered) / total if total else 1.0
+
+
+def judge(everywhere: Sequence[Unit], best: float) -> Judgement:
+    """Decide from what the eligible passages hold together, and the largest share that one hit holds."""
+    missing = tuple(unit.label for unit in everywhere if not unit.covered)
+    together = share(everywhere)
+    answerability = (together + best) / 2
+    decisive = max((unit.weight for unit in everywhere if not unit.covered), default=0.0)
+    strongest = max((unit.weight for unit in everywhere if unit.covered), default=0.0)
+    refuse = decisive > strongest and answerability < REFUSE_BELOW
+    return Judgement(answerability, missing, refuse, refuse or answerability < WEAK_BELOW)

@@ -1,0 +1,239 @@
+"""One search from request to outcome: eligibility, ranking, proof, selection, abstention, evidence.
+
+Owns: the order of those steps and what passes between them.
+Knows nothing of: sockets, waiting for fresh indexes (the service does), how any step is done.
+Invariants: 1. every hit was proved against the bytes on disk during this call. 2. equal snapshots, requests and sources give
+    equal outcomes, save for the times in them. 3. an abstained evidence outcome has no hits and names nothing.
+Purity: shell (reads sources, asks the clock).
+See: docs/search.md.
+"""
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from indexerd.access.rights import AccessRules
+from indexerd.digests import chunk_id, document_id
+from indexerd.model import Root, Settings, SourcePath
+from indexerd.ports import Clock, SourceFault, Sources
+from indexerd.search.abstention import Judgement, Unit, judge, share, units
+from indexerd.search.context import items_of
+from indexerd.search.eligibility import ViewCache
+from indexerd.search.evidence import evidence_set
+from indexerd.search.filters import ModifiedNs, filtered
+from indexerd.search.freshness import Prover
+from indexerd.search.hits import HitMaker
+from indexerd.search.outcome import REASONS, AbstentionReason, Hit, Rejected, RejectionCode, SearchOutcome
+from indexerd.search.rank import Candidate, Ranking
+from indexerd.search.request import SearchRequest
+from indexerd.search.rights import Caller, hides, rights_of
+from indexerd.search.selection import NAMED, Account, Selection
+from indexerd.search.view import Mask, SegmentView
+from indexerd.search.words import query_words
+
+if TYPE_CHECKING:
+    from indexerd.store.snapshot import Snapshot
+
+_VIEWS = ViewCache()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Surroundings:
+    """What a search needs beside snapshot and request.
+
+    Attributes:
+        rules: Present rules on who may see what.
+        held: Documents that cannot be looked at now: not eligible.
+        sources: Reads documents.
+        clock: Time.
+        settings: Those the snapshot was made with.
+        roots: To name a hit's root.
+        modified: Modification times for `since`, `until` and sorting; None to read them from the sources.
+        building: Whether the first index is not complete yet.
+    """
+
+    rules: AccessRules
+    held: frozenset[SourcePath]
+    sources: Sources
+    clock: Clock
+    settings: Settings
+    roots: Sequence[Root] = ()
+    modified: ModifiedNs | None = None
+    building: bool = False
+
+
+def search(  # noqa: PLR0913 - the seam's fields are spelled out for its callers
+    snapshot: "Snapshot",
+    request: SearchRequest,
+    *,
+    rules: AccessRules,
+    held: frozenset[SourcePath],
+    sources: Sources,
+    clock: Clock,
+    settings: Settings,
+    roots: Sequence[Root] = (),
+    modified: ModifiedNs | None = None,
+    building: bool = False,
+) -> SearchOutcome:
+    """Search a snapshot and prove what is found. See `Surroundings` for the arguments.
+
+    Returns:
+        The outcome. Where `unproved` names files, index them anew and search again to fill the gaps.
+
+    Raises:
+        BudgetError: The evidence budget cannot hold the guard.
+    """
+    around = Surroundings(
+        rules=rules, held=held, sources=sources, clock=clock, settings=settings, roots=roots, modified=modified,
+        building=building,
+    )  # fmt: skip
+    return _Search(snapshot, request, around).outcome()
+
+
+class _Search:
+    """One search: what every step needs, and the steps."""
+
+    def __init__(self, snapshot: "Snapshot", request: SearchRequest, around: Surroundings) -> None:
+        self.snapshot, self.request, self.around = snapshot, request, around
+        self.caller = Caller(request.roles, request.as_of or around.clock.today(), request.evidence)
+        self.languages = around.settings.all_languages()
+        self.modified = around.modified or _reading(around.sources)
+        view = _VIEWS.base_view(snapshot, self.caller, around.rules, around.held)
+        self.view = filtered(view, request, self.languages, self.modified, around.rules)
+        self.words = query_words(request.text, self.languages, prefix=request.prefix)
+        self.ranking = Ranking(self.view, self.words)
+        self.weights = [figures.idf * figures.weight for figures in self.ranking.figures]
+        self.prover = Prover(around.sources, around.clock, self._hides, bounded=request.k > 0)
+
+    def _hides(self, source_path: SourcePath, data: bytes) -> bool:
+        return hides(source_path, data, self.around.settings, self.around.rules, self.caller)
+
+    def outcome(self) -> SearchOutcome:
+        """Take the steps in order."""
+        total = self.ranking.count()
+        selection = Selection(self.view, self.request, self.prover, self._share_of, self._is_unsafe)
+        selection.walk(self._ordered(), total)
+        self._account_withheld(selection.account)
+        present = self.ranking.present([one.candidate for one in selection.accepted])
+        judgement, coverage = self._judge(present)
+        base = SearchOutcome(
+            request=self.request,
+            as_of=self.caller.as_of,
+            hits=(),
+            candidates=total - selection.hidden,
+            coverage=coverage,
+            answerability=judgement.answerability,
+            unmatched=judgement.missing,
+            weak=judgement.weak,
+            abstained=False,
+            abstention_reason=None,
+            rejected=tuple(selection.account.named),
+            rejected_counts=dict(sorted(selection.account.counts.items())),
+            unproved=tuple(sorted(self.prover.unproved)),
+            evidence=None,
+        )
+        if self.request.evidence and (reason := self._abstention(base, selection, judgement)):
+            return replace(base, rejected=(), abstained=True, abstention_reason=reason)
+        around = self.around
+        maker = HitMaker(
+            self.ranking, self.languages, around.sources, around.roots, around.rules, explain=self.request.explain
+        )
+        hits = maker.hits(selection.accepted, present)
+        return self._with_evidence(base, selection, hits) if self.request.evidence else replace(base, hits=hits)
+
+    def _ordered(self) -> Iterable[Candidate]:
+        """Yield candidates in the order asked for."""
+        request = self.request
+        if request.sort == "score":
+            # A few more than k: some will be duplicates, or of one document.
+            return self.ranking.candidates(request.k + 8 if request.k else self.view.n + 1)
+        every = list(self.ranking.candidates(self.view.n + 1))
+        paths = {(c.segment, c.document): self._path(c) for c in every}
+        if request.sort == "path":
+            return sorted(every, key=lambda c: (paths[c.segment, c.document], c.chunk))
+        moments = {path: self.modified(path) or 0 for path in set(paths.values())}
+        return sorted(every, key=lambda c: (-moments[p := paths[c.segment, c.document]], p, c.chunk))
+
+    def _path(self, candidate: Candidate) -> SourcePath:
+        return self.view.segments[candidate.segment].segment.paths[candidate.document]
+
+    def _is_unsafe(self, candidate: Candidate) -> bool:
+        known = rights_of(self.view.segments[candidate.segment].segment, self.around.rules).get(candidate.document)
+        return known is not None and known.unsafe
+
+    def _share_of(self, candidate: Candidate) -> float:
+        (present,) = self.ranking.present([candidate])
+        return share(self._units(present))
+
+    def _units(self, present: Collection[int]) -> list[Unit]:
+        return units(self.words.text, self.words.searched, self.weights, present)
+
+    def _judge(self, present: Sequence[frozenset[int]]) -> tuple[Judgement, float]:
+        """Return the judgement, and the share of the query that the hits hold together."""
+        anywhere = {index for index, figures in enumerate(self.ranking.figures) if figures.df}
+        best = max((share(self._units(words)) for words in present), default=0.0)
+        together = self._units(frozenset().union(*present))
+        return judge(self._units(anywhere), best), share(together) if present else 0.0
+
+    def _abstention(self, base: SearchOutcome, selection: Selection, judgement: Judgement) -> AbstentionReason | None:
+        if not self.words.searched:
+            return "no_searchable_terms"
+        if not selection.accepted:
+            if self.around.building:
+                return "index_building"
+            return "nothing_current" if base.candidates else "no_overlap"
+        return "missing_topic" if judgement.refuse else None
+
+    def _account_withheld(self, account: Account) -> None:
+        """Add the visible passages that share a word with the query and are unsafe or superseded."""
+        for number, view in enumerate(self.view.segments):
+            withheld: tuple[tuple[RejectionCode, Mask | None], ...] = (
+                ("unsafe_content", view.unsafe),
+                ("superseded", view.superseded),
+            )
+            for code, mask in withheld:
+                if mask is not None:
+                    for chunk in np.flatnonzero(mask & self.ranking.holders(number)).tolist():
+                        self._reject(account, view, chunk, code)
+
+    def _reject(self, account: Account, view: SegmentView, chunk: int, code: RejectionCode) -> None:
+        path = view.segment.paths[int(view.segment.document_of_chunk[chunk])]
+        stored = view.segment.chunk(chunk)
+        account.reject(chunk_id(document_id(path), stored.content_hash, stored.occurrence), path, code)
+
+    def _with_evidence(self, base: SearchOutcome, selection: Selection, hits: Sequence[Hit]) -> SearchOutcome:
+        """Put the hits into blocks; hits without a block are no hits."""
+        request = self.request
+        items = items_of(self.view, selection.accepted, hits, request.context)
+        made = evidence_set(request.text, items, base.unmatched, request.budget_chars, request.budget_tokens)
+        given = {block.chunk_id: block for block in made.blocks}
+        kept = [replace(hit, n=n) for n, hit in enumerate((h for h in hits if h.chunk_id in given), start=1)]
+        counts = Counter(base.rejected_counts)
+        rejected = list(base.rejected)
+        for hit in hits:
+            if hit.chunk_id not in given:
+                code: RejectionCode = (
+                    "budget_exceeded" if hit.chunk_id in {i.chunk_id for i in items} else "duplicate_evidence"
+                )
+                counts[code] += 1
+                rejected.append(Rejected(hit.chunk_id, hit.source_path, code, REASONS[code]))
+        return replace(
+            base,
+            hits=tuple(kept),
+            rejected=tuple(rejected[:NAMED]),
+            rejected_counts=dict(sorted(counts.items())),
+            evidence=made,
+        )
+
+
+def _reading(sources: Sources) -> ModifiedNs:
+    """Return modification times by reading the sources: right, and slow for many."""
+
+    def modified(source_path: SourcePath) -> int | None:
+        read = sources.read(source_path)
+        return None if isinstance(read, SourceFault) else read.stat.mtime_ns
+
+    return modified

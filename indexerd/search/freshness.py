@@ -1,0 +1,109 @@
+"""Proof that a passage still stands in its source, from one read of the bytes.
+
+Owns: what counts as proof, the limit on reading, and what happens when the bytes now hide the document.
+Knows nothing of: ranking, why a passage was chosen, how files are opened.
+Invariants: 1. the text that is given is cut from the bytes that proved it. 2. a source is read at most once a query.
+    3. a document whose present bytes the caller may not see leaves no trace in the reply.
+Purity: shell (reads sources through the port).
+See: docs/consistency.md (proof).
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from indexerd.digests import content_hash
+from indexerd.model import Chunk, ContentHash, SourcePath
+from indexerd.ports import Clock, SourceFault, Sources
+from indexerd.search.outcome import RejectionCode
+
+# A query may read this much, or this long, before the rest is withheld: the promise is to say so, not to stall.
+PROOF_BYTES: Final = 64 * 1024 * 1024
+PROOF_SECONDS: Final = 0.25
+
+
+@dataclass(frozen=True, slots=True)
+class Proved:
+    """The bytes a document consists of, now, equal to those that were indexed.
+
+    Attributes:
+        data: Raw bytes.
+        modified_ns: Modification time at the read.
+        validated_at_ns: When they were read.
+    """
+
+    data: bytes
+    modified_ns: int
+    validated_at_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class Unproved:
+    """Why a document or passage is withheld."""
+
+    code: RejectionCode
+
+
+@dataclass(frozen=True, slots=True)
+class Hidden:
+    """The present bytes hide the document from the caller: it must not be mentioned."""
+
+
+Verdict = Proved | Unproved | Hidden
+
+
+class Prover:
+    """Proves documents for one query. `unproved` collects the files that should be indexed anew.
+
+    Args:
+        hides: Given a path and its present bytes, says whether they hide the document from the caller.
+        bounded: False where every hit was asked for; then only the caller's patience limits the reading.
+    """
+
+    def __init__(
+        self,
+        sources: Sources,
+        clock: Clock,
+        hides: Callable[[SourcePath, bytes], bool],
+        *,
+        bounded: bool,
+    ) -> None:
+        self._sources, self._clock, self._hides, self._bounded = sources, clock, hides, bounded
+        self._verdicts: dict[SourcePath, Verdict] = {}
+        self._bytes_read = 0
+        self._deadline = clock.monotonic() + PROOF_SECONDS
+        self.unproved: dict[SourcePath, None] = {}
+
+    def document(self, source_path: SourcePath, expected: ContentHash) -> Verdict:
+        """Prove a document, by reading it unless this query did so already."""
+        verdict = self._verdicts.get(source_path)
+        if verdict is None:
+            if self._bounded and (self._bytes_read > PROOF_BYTES or self._clock.monotonic() > self._deadline):
+                # Not remembered: the limit is about this moment, not about the document.
+                return Unproved("proof_budget")
+            verdict = self._verdicts[source_path] = self._read(source_path, expected)
+            if not isinstance(verdict, Proved):
+                self.unproved[source_path] = None
+        return verdict
+
+    def _read(self, source_path: SourcePath, expected: ContentHash) -> Verdict:
+        read = self._sources.read(source_path)
+        if isinstance(read, SourceFault):
+            return Unproved(read.code)
+        self._bytes_read += len(read.data)
+        if content_hash(read.data) == expected:
+            return Proved(read.data, read.stat.mtime_ns, self._clock.now_ns())
+        return Hidden() if self._hides(source_path, read.data) else Unproved("source_changed")
+
+    def mismatch(self, source_path: SourcePath) -> Unproved:
+        """Record that a document's bytes are right and a passage of it is not: the index is wrong, and must be redone."""
+        self.unproved[source_path] = None
+        return Unproved("citation_mismatch")
+
+
+def passage(proved: Proved, stored: Chunk) -> str | None:
+    """Cut a chunk's text from proved bytes; None if lines or text are not what the index says."""
+    text = proved.data[stored.byte_start : stored.byte_end].decode("utf-8", "replace")
+    if content_hash(text.encode()) != stored.content_hash:
+        return None
+    return text if proved.data.count(b"\n", 0, stored.byte_start) == stored.span.first - 1 else None

@@ -1,0 +1,131 @@
+"""Proved candidates as hits: names, place, excerpt, matched words.
+
+Owns: what a hit says of its passage beside the text.
+Knows nothing of: ranking order, proof, evidence.
+Invariants: 1. everything but title and metadata is cut from the bytes that proved the passage. 2. hits keep the order given.
+Purity: pure.
+See: docs/protocol.md (hits).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from indexerd.access.rights import AccessRules, effective_metadata
+from indexerd.analysis import locate
+from indexerd.digests import chunk_id, document_id
+from indexerd.model import Chunk, Document, Root, SourcePath, UnsafeFinding
+from indexerd.search.excerpt import show
+from indexerd.search.freshness import Proved
+from indexerd.search.outcome import Hit, Part
+from indexerd.search.rank import Candidate, Ranking
+from indexerd.search.selection import Accepted
+from indexerd.search.words import QueryWords
+
+if TYPE_CHECKING:
+    from indexerd.ports import Sources
+
+
+@dataclass(frozen=True, slots=True)
+class HitMaker:
+    """Makes the hits of one query."""
+
+    ranking: Ranking
+    languages: tuple[str, ...]
+    sources: "Sources"
+    roots: Sequence[Root]
+    rules: AccessRules
+    explain: bool
+
+    def hits(self, accepted: Sequence[Accepted], present: Sequence[frozenset[int]]) -> tuple[Hit, ...]:
+        """Return the hits; `present` says which words each passage holds."""
+        pairs = zip(accepted, present, strict=True)
+        return tuple(self._hit(n, one, words) for n, (one, words) in enumerate(pairs, start=1))
+
+    def _hit(self, n: int, one: Accepted, present: frozenset[int]) -> Hit:
+        candidate, proved, text, unsafe = one
+        view = self.ranking.view.segments[candidate.segment]
+        document, stored = view.segment.document(candidate.document), view.segment.chunk(candidate.chunk)
+        words = self.ranking.words
+        shown = show(
+            text, locate(text, words.searched, self.languages), [f.idf * f.weight for f in self.ranking.figures]
+        )
+        document_name = document_id(document.source_path)
+        return Hit(
+            n=n,
+            score=candidate.score,
+            title=document.title,
+            source_path=document.source_path,
+            path=self.sources.absolute(document.source_path),
+            root=root_label(document.source_path, self.roots),
+            span=stored.span,
+            line=stored.span.first + shown.line_offset,
+            column=shown.column,
+            heading_path=stored.heading_path,
+            text=text,
+            excerpt=shown.excerpt,
+            highlights=shown.highlights,
+            matched_terms=matched_terms(words, present),
+            unsafe=nearest_finding(document, stored) if unsafe else None,
+            chunk_id=chunk_id(document_name, stored.content_hash, stored.occurrence),
+            document_id=document_name,
+            content_hash=stored.content_hash,
+            document_hash=document.content_hash,
+            metadata=effective_metadata(document, self.rules),
+            tags=document.tags,
+            columns=columns_of(proved, stored),
+            modified_ns=proved.modified_ns,
+            validated_at_ns=proved.validated_at_ns,
+            explain=self._explain(candidate) if self.explain else None,
+            boost=1.0 if view.boosts is None else float(view.boosts[candidate.chunk]),
+        )
+
+    def _explain(self, candidate: Candidate) -> tuple[Part, ...]:
+        found, name_bonus = self.ranking.parts(candidate)
+        parts = [
+            Part(word.surface, word.kind, figures.df, figures.idf, figures.weight, frequency, score)
+            for order, frequency, score in found
+            for word, figures in [(self.ranking.words.searched[order], self.ranking.figures[order])]
+        ]
+        if name_bonus:
+            parts.append(Part("", "name", 0, 0.0, 0.0, 0.0, name_bonus))
+        return tuple(parts)
+
+
+def root_label(source_path: SourcePath, roots: Sequence[Root]) -> str | None:
+    """Return the label of the root a document lies in."""
+    for root in roots:
+        if not root.prefixed or source_path.startswith(f"{root.label}/"):
+            return root.label
+    return None
+
+
+def matched_terms(words: QueryWords, present: frozenset[int]) -> tuple[str, ...]:
+    """Return the query's words that a passage holds, as typed, in query order; characters only where no pair holds them."""
+    spans = sorted((words.searched[i].start, -words.searched[i].end) for i in present)
+    terms: list[str] = []
+    covered = -1
+    for start, end in ((start, -end) for start, end in spans):
+        if end > covered:
+            terms.append(words.text[start:end])
+            covered = end
+    return tuple(dict.fromkeys(terms))
+
+
+def nearest_finding(document: Document, stored: Chunk) -> UnsafeFinding | None:
+    """Return the finding of a document that is nearest to a passage."""
+    return min(document.unsafe, key=lambda finding: (_distance(finding.line, stored), finding.line), default=None)
+
+
+def _distance(line: int, stored: Chunk) -> int:
+    return max(stored.span.first - line, line - stored.span.last, 0)
+
+
+def columns_of(proved: Proved, stored: Chunk) -> str:
+    """Return the header row that a part of a split table repeats, or nothing."""
+    if not stored.columns_line:
+        return ""
+    lines = proved.data.split(b"\n", stored.columns_line)
+    return (
+        lines[stored.columns_line - 1].decode("utf-8", "replace").strip() if len(lines) >= stored.columns_line else ""
+    )

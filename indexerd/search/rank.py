@@ -1,0 +1,348 @@
+"""Candidates in rank order, exactly, without scoring what cannot be among them.
+
+Owns: the total order (score, path, line), the pruning, and the sums whose order fixes every bit.
+Knows nothing of: text, proof, why a passage is eligible.
+Invariants: 1. a score is the float64 sum of its parts over words in ascending order: the same bits however chunks lie in
+    segments. 2. `top(n)` is a prefix of `top(m)` for n < m. 3. pruning uses bounds with slack for rounding; the order is
+    decided by exact sums only.
+Purity: pure (scratch arrays are reused and always handed back clean).
+See: docs/ranking.md.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from indexerd.search.bm25 import K1, ChunkArray, FloatArray, Tables, WordList, idf, part, tables_of
+from indexerd.search.view import SegmentView, View
+from indexerd.search.words import QueryWords, name_chunks, weight_of, word_list
+
+if TYPE_CHECKING:
+    from indexerd.model import SourcePath
+
+# Sums in another order differ by a few units in the last place; this is a thousand times as much.
+_SLACK: Final = 1.0 - 1e-12
+# Below this many postings, scoring a list costs less than finding out whether it can be skipped.
+_LONG_LIST: Final = 1024
+
+
+class Candidate(NamedTuple):
+    """A scored passage, not yet proved."""
+
+    score: float
+    segment: int
+    chunk: int
+    document: int
+
+
+class WordFigures(NamedTuple):
+    """Collection figures of one searched word; `scale` is an upper bound of its part."""
+
+    df: int
+    idf: float
+    weight: float
+    scale: float
+
+
+class _Scorer:
+    """One word in one segment."""
+
+    __slots__ = ("bound", "list", "norms", "order", "scale")
+
+    def __init__(self, order: int, words: WordList, scale: float, norms: FloatArray, bound: float) -> None:
+        self.order, self.list, self.scale, self.norms, self.bound = order, words, scale, norms, bound
+
+    def all_parts(self) -> FloatArray:
+        return part(self.list.frequencies(), self.norms[self.list.chunks], self.scale)
+
+    def add_to(self, chunks: ChunkArray, scores: FloatArray) -> None:
+        """Add this word's part to the scores of chunks that hold it."""
+        positions, held = self.list.find(chunks)
+        holders = chunks[held]
+        if len(holders):
+            scores[held] += part(self.list.frequencies_at(positions[held]), self.norms[holders], self.scale)
+
+
+def threshold(scores: FloatArray, count: int) -> float:
+    """Return a value that at least `count` scores reach (0 if there are fewer): exact for few, a lower bound for many."""
+    n = len(scores)
+    if n < count:
+        return 0.0
+    if n > 16 * count and n > _LONG_LIST:
+        # The count-th largest of column maxima is reached by count scores; maxima over rows are one fast pass.
+        rows = max(2, n // (8 * count))
+        width = n // rows
+        scores = scores[: rows * width].reshape(rows, width).max(axis=0)
+        n = width
+    return float(np.partition(scores, n - count)[n - count])
+
+
+class Ranking:
+    """The ranked candidates of one query over one view. `figures` are those of `words.searched`, in that order."""
+
+    def __init__(self, view: View, words: QueryWords) -> None:
+        self.view, self.words = view, words
+        self._lists = [[word_list(s.segment, word, words.prefix) for word in words.searched] for s in view.segments]
+        self._names = [self._eligible_names(segment) for segment in view.segments]
+        self.figures = tuple(self._figures(index) for index in range(len(words.searched)))
+        # Above any sum of parts times any boost: a passage with the name comes first.
+        self.name_bonus = (1.0 + sum(figures.scale for figures in self.figures)) * view.max_boost
+
+    def _eligible_names(self, segment: SegmentView) -> ChunkArray | None:
+        chunks = name_chunks(segment.segment, self.words.name)
+        if chunks is None:
+            return None
+        chunks = chunks[segment.eligible[chunks]]
+        return chunks if len(chunks) else None
+
+    def _figures(self, index: int) -> WordFigures:
+        segments = zip(self.view.segments, self._lists, strict=True)
+        df = sum(view.count(found.chunks) for view, lists in segments if (found := lists[index]) is not None)
+        weight = weight_of(self.words.searched[index])
+        word_idf = idf(self.view.n, df)
+        return WordFigures(df, word_idf, weight, weight * word_idf * (K1 + 1.0))
+
+    def count(self) -> int:
+        """Return how many eligible passages hold a searched word or have the query for a name."""
+        return sum(
+            int(np.count_nonzero(self.holders(index) & segment.eligible))
+            for index, segment in enumerate(self.view.segments)
+        )
+
+    def holders(self, segment: int) -> npt.NDArray[np.bool_]:
+        """Return which chunks of a segment hold a searched word, eligible or not."""
+        mask = np.zeros(self.view.segments[segment].segment.chunk_count, dtype=np.bool_)
+        for words in self._lists[segment]:
+            if words is not None:
+                mask[words.chunks] = True
+        names = self._names[segment]
+        if names is not None:
+            mask[names] = True
+        return mask
+
+    def candidates(self, first: int) -> Iterator[Candidate]:
+        """Yield every candidate in rank order; `first` is how many will probably be looked at."""
+        given, limit = 0, max(first, 1)
+        while True:
+            found = self.top(limit)
+            yield from found[given:]
+            if len(found) < limit:
+                return
+            given, limit = len(found), limit * 8
+
+    def top(self, limit: int) -> list[Candidate]:
+        """Return the first `limit` candidates in rank order."""
+        ranked: list[Candidate] = []
+        floor = 0.0
+        # The largest segment first: its scores prune the others.
+        for index in sorted(range(len(self.view.segments)), key=lambda i: -self.view.segments[i].n):
+            ranked.extend(self._top_of(index, limit, floor))
+            if len(ranked) >= limit:
+                floor = sorted((candidate.score for candidate in ranked), reverse=True)[limit - 1]
+        return self._in_order(ranked)[:limit]
+
+    def _in_order(self, ranked: list[Candidate]) -> list[Candidate]:
+        if len({candidate.segment for candidate in ranked}) < 2:
+            return ranked
+        segments = self.view.segments
+        paths: dict[tuple[int, int], SourcePath] = {}
+        tied = _tied_scores(ranked)
+
+        def place(candidate: Candidate) -> tuple[float, str, int]:
+            if candidate.score not in tied:
+                return -candidate.score, "", 0
+            key = candidate.segment, candidate.document
+            if key not in paths:
+                paths[key] = segments[candidate.segment].segment.paths[candidate.document]
+            return -candidate.score, paths[key], candidate.chunk
+
+        return sorted(ranked, key=place)
+
+    def _scorers(self, index: int) -> list[_Scorer]:
+        """Return the words of a segment, rarest first."""
+        tables = tables_of(self.view.segments[index].segment)
+        average = self.view.average_length
+        norms, least = tables.norms(average), tables.least_norm(average)
+        scorers = []
+        for order, words in enumerate(self._lists[index]):
+            if words is not None:
+                surface, scale = self.words.searched[order].surface, self.figures[order].scale
+                bound = _bound(tables, (surface, surface == self.words.prefix), words, scale, least)
+                scorers.append(_Scorer(order, words, scale, norms, bound))
+        return sorted(scorers, key=lambda scorer: len(scorer.list))
+
+    def _top_of(self, index: int, limit: int, floor: float) -> list[Candidate]:
+        """Return at least those of the first `limit` candidates that lie in a segment, in order, exact."""
+        view = self.view.segments[index]
+        scorers = self._scorers(index)
+        names = self._names[index]
+        if not view.n or not (scorers or names is not None):
+            return []
+        plain = view.boosts is None
+        chunks, scores = _gather(view, scorers, limit, floor, prune=plain)
+        if plain and len(scorers) > 2:
+            chunks = chunks[scores >= max(floor, threshold(scores, limit)) * _SLACK]
+        if names is not None:
+            # Few, and all of them are before the rest: pruning of the rest stays right.
+            chunks = np.union1d(chunks, names).astype(np.int32)
+        if names is not None or not plain or len(scorers) > 2:
+            # The sum of two parts is the same in either order; of more it is not.
+            chunks, scores = self.exact(index, chunks, scorers)
+        chunks, scores = _first(chunks, scores, limit, floor)
+        documents = view.segment.document_of_chunk[chunks].tolist()
+        return [
+            Candidate(*row)
+            for row in zip(scores.tolist(), [index] * len(documents), chunks.tolist(), documents, strict=True)
+        ]
+
+    def exact(
+        self, index: int, chunks: ChunkArray, scorers: Sequence[_Scorer] | None = None
+    ) -> tuple[ChunkArray, FloatArray]:
+        """Return chunks ascending, and their scores as sums over words in ascending order, boost and name included."""
+        chunks = np.sort(chunks)
+        scores = np.zeros(len(chunks))
+        for scorer in sorted(scorers if scorers is not None else self._scorers(index), key=lambda scorer: scorer.order):
+            scorer.add_to(chunks, scores)
+        boosts, names = self.view.segments[index].boosts, self._names[index]
+        if boosts is not None:
+            scores *= boosts[chunks]
+        if names is not None:
+            scores[np.isin(chunks, names)] += self.name_bonus
+        return chunks, scores
+
+    def present(self, candidates: Sequence[Candidate]) -> list[frozenset[int]]:
+        """Return for each candidate which of the searched words it holds, as indexes."""
+        words: list[set[int]] = [set() for _ in candidates]
+        for index in {candidate.segment for candidate in candidates}:
+            places = [at for at, candidate in enumerate(candidates) if candidate.segment == index]
+            chunks = np.array([candidates[at].chunk for at in places], dtype=np.int32)
+            for order, found in enumerate(self._lists[index]):
+                if found is not None:
+                    for at in np.flatnonzero(found.find(chunks)[1]).tolist():
+                        words[places[at]].add(order)
+        return [frozenset(some) for some in words]
+
+    def parts(self, candidate: Candidate) -> tuple[list[tuple[int, float, float]], float]:
+        """Return `(index of word, weighted count, part)` of each word the passage holds, and the name bonus or 0."""
+        chunk = np.array([candidate.chunk], dtype=np.int32)
+        found = []
+        for scorer in sorted(self._scorers(candidate.segment), key=lambda scorer: scorer.order):
+            positions, held = scorer.list.find(chunk)
+            if held[0]:
+                counts = scorer.list.frequencies_at(positions)
+                found.append(
+                    (scorer.order, float(counts[0]), float(part(counts, scorer.norms[chunk], scorer.scale)[0]))
+                )
+        names = self._names[candidate.segment]
+        return found, self.name_bonus if names is not None and candidate.chunk in names else 0.0
+
+
+def _tied_scores(ranked: list[Candidate]) -> set[float]:
+    counts = Counter(candidate.score for candidate in ranked)
+    return {score for score, count in counts.items() if count > 1}
+
+
+def _bound(tables: Tables, key: tuple[str, bool], words: WordList, scale: float, least_norm: float) -> float:
+    """Return what no part of this list exceeds; for long lists the largest count is looked up once."""
+    if len(words) <= _LONG_LIST:
+        return scale
+    strongest = tables.strongest.get(key)
+    if strongest is None:
+        strongest = tables.strongest[key] = float(words.frequencies().max())
+    return scale * strongest / (strongest + least_norm)
+
+
+def _eligible_parts(view: SegmentView, scorer: _Scorer) -> tuple[ChunkArray, FloatArray]:
+    chunks, parts = scorer.list.chunks, scorer.all_parts()
+    if view.is_whole:
+        return chunks, parts
+    kept = view.eligible[chunks]
+    return chunks[kept], parts[kept]
+
+
+def _gather(
+    view: SegmentView, scorers: list[_Scorer], limit: int, floor: float, *, prune: bool
+) -> tuple[ChunkArray, FloatArray]:
+    """Return a superset of the chunks of the first `limit`, with scores that may be off by rounding.
+
+    Rarest words first. Once the limit-th score so far exceeds what the remaining words can add, no new chunk can enter:
+    from then on only the candidates are looked up in the remaining, longer lists.
+    """
+    if not scorers:
+        return np.zeros(0, dtype=np.int32), np.zeros(0)
+    remaining = [0.0] * (len(scorers) + 1)
+    for at in range(len(scorers) - 1, -1, -1):
+        remaining[at] = remaining[at + 1] + scorers[at].bound
+    chunks, scores = _eligible_parts(view, scorers[0])
+    at = 1
+    with _scratch(view.segment.chunk_count) as accumulator:
+        filled: ChunkArray | None = None
+        while at < len(scorers):
+            if prune and len(scorers[at].list) > _LONG_LIST // 4:
+                if filled is not None:
+                    scores = accumulator[chunks]
+                if max(floor, threshold(scores, limit)) * _SLACK > remaining[at]:
+                    break
+            if filled is None:
+                accumulator[chunks] = scores
+            chunks = filled = _merge(view, scorers[at], accumulator, chunks)
+            at += 1
+        if filled is not None:
+            scores = accumulator[chunks]
+            accumulator[chunks] = 0.0
+    for later in range(at, len(scorers)):
+        reached = max(floor, threshold(scores, limit)) * _SLACK
+        kept = scores + remaining[later] >= reached
+        chunks, scores = chunks[kept], scores[kept]
+        scorers[later].add_to(chunks, scores)
+    return chunks, scores
+
+
+def _merge(view: SegmentView, scorer: _Scorer, accumulator: FloatArray, chunks: ChunkArray) -> ChunkArray:
+    """Add a list to the accumulator; return the chunks that now have a score (parts are never 0)."""
+    added, parts = _eligible_parts(view, scorer)
+    before = accumulator[added]
+    accumulator[added] = before + parts
+    return np.concatenate((chunks, added[before == 0.0]))
+
+
+def _first(chunks: ChunkArray, scores: FloatArray, limit: int, floor: float) -> tuple[ChunkArray, FloatArray]:
+    """Return the first `limit` by score, ties by ordinal (which is path, then line, within a segment)."""
+    kept = scores >= max(floor, threshold(scores, limit))
+    chunks, scores = chunks[kept], scores[kept]
+    if len(scores) > 4 * limit:
+        border = float(np.partition(scores, len(scores) - limit)[len(scores) - limit])
+        above = scores > border
+        # Many equal scores at the border: only the first of them in order are needed.
+        ties = np.sort(chunks[scores == border])[: limit - int(np.count_nonzero(above))]
+        chunks = np.concatenate((chunks[above], ties))
+        scores = np.concatenate((scores[above], np.full(len(ties), border)))
+    order = np.lexsort((chunks, -scores))[:limit]
+    return chunks[order], scores[order]
+
+
+class _scratch:  # noqa: N801 - reads as the context manager it is
+    """A zeroed float64 array, taken from a few kept ones; its user leaves it zeroed. Safe under threads: list methods are."""
+
+    _kept: list[FloatArray] = []  # noqa: RUF012 - shared on purpose
+    _MOST = 4
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+
+    def __enter__(self) -> FloatArray:
+        try:
+            self._array = self._kept.pop()
+        except IndexError:
+            self._array = np.zeros(self._size)
+        if len(self._array) < self._size:
+            self._array = np.zeros(self._size)
+        return self._array
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        # After an exception the array may hold scores: it is not kept.
+        if kind is None and len(self._kept) < self._MOST:
+            self._kept.append(self._array)

@@ -1,0 +1,157 @@
+"""A search outcome as plain JSON values.
+
+Owns: the names and forms of fields in a result.
+Knows nothing of: searching, sockets, freshness of the index.
+Invariants: 1. every value is a JSON type. 2. bytes that are not UTF-8 go out as base64, never replaced.
+Purity: pure.
+See: docs/protocol.md (result of query and evidence).
+"""
+
+import base64
+import datetime
+from typing import TYPE_CHECKING
+
+from indexerd.model import MetadataValue
+from indexerd.search.outcome import EvidenceSet, Hit, Part, SearchOutcome
+
+if TYPE_CHECKING:
+    from indexerd.store.snapshot import Snapshot
+
+Json = dict[str, object]
+
+
+def as_json(outcome: SearchOutcome, snapshot: "Snapshot") -> Json:
+    """Return the result of `query` or `evidence`, without `protocol`, `took_ms` and `freshness`: the service adds those."""
+    return {
+        "store_id": snapshot.store_id,
+        "generation": snapshot.generation,
+        "durable": snapshot.durable,
+        "settings": snapshot.settings,
+        "query": outcome.request.text,
+        "as_of": outcome.as_of.isoformat(),
+        "candidates": outcome.candidates,
+        "hits": [hit_json(hit) for hit in outcome.hits],
+        "coverage": outcome.coverage,
+        "answerability": outcome.answerability,
+        "unmatched": list(outcome.unmatched),
+        "weak": outcome.weak,
+        "abstained": outcome.abstained,
+        "abstention_reason": outcome.abstention_reason,
+        "rejected": [entry._asdict() for entry in outcome.rejected],
+        "rejected_counts": dict(outcome.rejected_counts),
+        "evidence": None if outcome.evidence is None else _evidence_json(outcome.evidence),
+    }
+
+
+def hit_json(hit: Hit) -> Json:
+    """Return one hit."""
+    path = _path_json(hit.path)
+    fields: Json = {
+        "n": hit.n,
+        "label": f"S{hit.n}",
+        "score": hit.score,
+        "title": hit.title,
+        "source_path": hit.source_path,
+        **path,
+        "root": hit.root,
+        "citation": short_citation(hit),
+        "start_line": hit.span.first,
+        "end_line": hit.span.last,
+        "line": hit.line,
+        "column": hit.column,
+        "heading_path": list(hit.heading_path),
+        "text": hit.text,
+        "excerpt": hit.excerpt,
+        "highlights": [list(highlight) for highlight in hit.highlights],
+        "matched_terms": list(hit.matched_terms),
+        "unsafe": None if hit.unsafe is None else {"line": hit.unsafe.line, "pattern": hit.unsafe.pattern},
+        "chunk_id": hit.chunk_id,
+        "document_id": hit.document_id,
+        "content_hash": hit.content_hash.hex(),
+        "document_hash": hit.document_hash.hex(),
+        "metadata": {key: _metadata_json(value) for key, value in hit.metadata.items()},
+        "tags": list(hit.tags),
+        "modified": iso_utc(hit.modified_ns),
+        "validated_at": iso_utc(hit.validated_at_ns),
+    }
+    if hit.explain is not None:
+        fields["explain"] = {"parts": [_part_json(part) for part in hit.explain], "boost": hit.boost}
+    return fields
+
+
+def short_citation(hit: Hit) -> str:
+    """Return `path#L12-L18`."""
+    return f"{hit.source_path}#L{hit.span.first}-L{hit.span.last}"
+
+
+def iso_utc(moment_ns: int) -> str:
+    """Return nanoseconds since 1970 as ISO 8601 in UTC with milliseconds and `Z`."""
+    seconds, rest = divmod(moment_ns, 1_000_000_000)
+    moment = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC) + datetime.timedelta(seconds=seconds)
+    return f"{moment:%Y-%m-%dT%H:%M:%S}.{rest // 1_000_000:03d}Z"
+
+
+def _path_json(path: bytes | None) -> Json:
+    if path is None:
+        return {"path": None}
+    try:
+        return {"path": path.decode()}
+    except UnicodeDecodeError:
+        return {"path": None, "path_b64": base64.b64encode(path).decode()}
+
+
+def _metadata_json(value: MetadataValue) -> str | list[str]:
+    return value if isinstance(value, str) else list(value)
+
+
+def _part_json(part: Part) -> Json:
+    return {
+        "word": part.word,
+        "kind": part.kind,
+        "df": part.df,
+        "idf": part.idf,
+        "weight": part.weight,
+        "frequency": part.frequency,
+        "score": part.score,
+    }
+
+
+def _evidence_json(evidence: EvidenceSet) -> Json:
+    fields: Json = {
+        "evidence_set_id": evidence.evidence_set_id,
+        "guard": evidence.guard,
+        "blocks": [
+            {
+                "label": block.label,
+                "n": block.n,
+                "citation": f"{block.citation.source_path}#L{block.citation.span.first}-L{block.citation.span.last}",
+                "content_hash": block.citation.content_hash.hex() if block.citation.content_hash else None,
+                "chunk_id": block.chunk_id,
+                "title": block.title,
+                "heading_path": list(block.heading_path),
+                "text": block.text,
+                "rendered": block.rendered,
+                "chars": len(block.rendered),
+                "score": block.score,
+            }
+            for block in evidence.blocks
+        ],
+        "omitted": [
+            {
+                "citation": f"{omitted.citation.source_path}#L{omitted.citation.span.first}-L{omitted.citation.span.last}",
+                "chars": omitted.chars,
+                "code": omitted.code,
+            }
+            for omitted in evidence.omitted
+        ],
+        "prompt": evidence.prompt,
+        "prompt_chars": len(evidence.prompt),
+        "budget_chars": evidence.budget_chars,
+    }
+    if evidence.budget_tokens is not None:
+        fields |= {
+            "budget_tokens": evidence.budget_tokens,
+            "prompt_tokens": evidence.prompt_tokens,
+            "tokenizer": "estimate",
+        }
+    return fields

@@ -1,0 +1,60 @@
+"""The rights of the documents of a segment that have any, computed once under the present rules.
+
+Owns: which documents need a look, remembering what was computed, and who "the caller" is for search.
+Knows nothing of: views, masks.
+Invariants: 1. a document that is not listed is open to all, safe, and not boosted.
+Purity: pure (remembered for as long as the segment lives, for the last rules asked for).
+See: docs/access.md.
+"""
+
+import datetime
+import weakref
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from indexerd.access.globs import matches
+from indexerd.access.rights import AccessRules, Rights, admits, rights
+from indexerd.indexing import build_segment
+from indexerd.model import Settings, SourcePath
+
+if TYPE_CHECKING:
+    from indexerd.store.segment import Segment
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """What decides the base view: the same for every query a caller sends on one day."""
+
+    roles: frozenset[str]
+    as_of: datetime.date
+    evidence: bool
+
+
+_KNOWN: "weakref.WeakKeyDictionary[Segment, tuple[AccessRules, Mapping[int, Rights]]]" = weakref.WeakKeyDictionary()
+
+
+def rights_of(segment: "Segment", rules: AccessRules) -> Mapping[int, Rights]:
+    """Return the rights of every document that metadata, safety or a rule speaks of, by its index."""
+    known = _KNOWN.get(segment)
+    if known is not None and (known[0] is rules or known[0] == rules):
+        return known[1]
+    found = {index: rights(segment.document(index), rules) for index in _spoken_of(segment, rules)}
+    _KNOWN[segment] = rules, found
+    return found
+
+
+def _spoken_of(segment: "Segment", rules: AccessRules) -> list[int]:
+    marked = np.asarray(segment.has_metadata) | np.asarray(segment.unsafe)
+    if rules.rules:
+        matched = [any(matches(rule.match, path) for rule in rules.rules) for path in segment.path_table]
+        marked = marked | np.array(matched, dtype=np.bool_)
+    return [int(index) for index in np.flatnonzero(marked)]
+
+
+def hides(source_path: SourcePath, data: bytes, settings: Settings, rules: AccessRules, caller: Caller) -> bool:
+    """Whether a document with these bytes is hidden from a caller."""
+    document = build_segment([(source_path, data)], settings).document(0)
+    return not admits(rights(document, rules), caller.roles, caller.as_of)

@@ -1,0 +1,121 @@
+"""Which candidates become hits: in rank order, proved, each text once, a few a document, until k are found.
+
+Owns: the walk down the ranking, and the account of what was looked at and not given.
+Knows nothing of: how candidates are ranked or proved, evidence, abstention.
+Invariants: 1. what is accepted was proved in this walk. 2. `counts` covers the candidates looked at before k were accepted,
+    at most 10 k + 100. 3. at most `NAMED` rejected are named.
+Purity: shell (proof reads sources).
+See: docs/search.md (selection).
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from typing import Final, NamedTuple
+
+from indexerd.digests import chunk_id, document_id
+from indexerd.model import ChunkId, ContentHash, SourcePath
+from indexerd.search.freshness import Hidden, Proved, Prover, Unproved, passage
+from indexerd.search.outcome import REASONS, Rejected, RejectionCode
+from indexerd.search.rank import Candidate
+from indexerd.search.request import SearchRequest
+from indexerd.search.view import View
+
+NAMED: Final = 100
+
+
+class Accepted(NamedTuple):
+    """A candidate whose text was proved."""
+
+    candidate: Candidate
+    proved: Proved
+    text: str
+    unsafe: bool
+
+
+class Account:
+    """What was rejected: all counted, the first few named."""
+
+    def __init__(self) -> None:
+        self.counts: Counter[RejectionCode] = Counter()
+        self.named: list[Rejected] = []
+
+    def reject(self, chunk: ChunkId, source_path: SourcePath, code: RejectionCode) -> None:
+        """Count a rejected passage, and name it while there is room."""
+        self.counts[code] += 1
+        if len(self.named) < NAMED:
+            self.named.append(Rejected(chunk, source_path, code, REASONS[code]))
+
+
+class Selection:
+    """One walk down a ranking.
+
+    Attributes:
+        accepted: In rank order.
+        account: What was not given.
+        hidden: Candidates whose present bytes hide them from the caller.
+    """
+
+    def __init__(
+        self,
+        view: View,
+        request: SearchRequest,
+        prover: Prover,
+        share_of: Callable[[Candidate], float],
+        is_unsafe: Callable[[Candidate], bool],
+    ) -> None:
+        self._view, self._request, self._prover = view, request, prover
+        self._share_of, self._is_unsafe = share_of, is_unsafe
+        self._texts: set[ContentHash] = set()
+        self._given: Counter[SourcePath] = Counter()
+        self.accepted: list[Accepted] = []
+        self.account = Account()
+        self.hidden = 0
+
+    def walk(self, candidates: Iterable[Candidate], total: int) -> None:
+        """Accept candidates until there are k of them; `total` is how many there are."""
+        k = self._request.k
+        most = 10 * k + 100
+        for examined, candidate in enumerate(candidates):
+            if k and len(self.accepted) >= k:
+                if not self._request.trace or examined >= most:
+                    return
+                self._reject(candidate, "top_k_reached")
+                continue
+            if k and examined >= most:
+                self.account.counts["examined_limit"] = total - examined
+                return
+            code = self._examine(candidate)
+            if code is not None:
+                self._reject(candidate, code)
+
+    def _examine(self, candidate: Candidate) -> RejectionCode | None:
+        """Accept a candidate, or say why not. The reasons that need no reading come first."""
+        request, segment = self._request, self._view.segments[candidate.segment].segment
+        path = segment.paths[candidate.document]
+        stored = segment.chunk(candidate.chunk)
+        if request.max_per_document and self._given[path] >= request.max_per_document:
+            return "document_limit"
+        if request.distinct and stored.content_hash in self._texts:
+            return "duplicate_evidence"
+        if request.min_coverage > 0 and self._share_of(candidate) < request.min_coverage:
+            return "low_coverage"
+        verdict = self._prover.document(path, ContentHash(bytes(segment.content_hashes[candidate.document])))
+        if isinstance(verdict, Hidden):
+            self.hidden += 1
+            return None
+        if isinstance(verdict, Unproved):
+            return verdict.code
+        text = passage(verdict, stored)
+        if text is None:
+            return self._prover.mismatch(path).code
+        self._texts.add(stored.content_hash)
+        self._given[path] += 1
+        self.accepted.append(Accepted(candidate, verdict, text, self._is_unsafe(candidate)))
+        return None
+
+    def _reject(self, candidate: Candidate, code: RejectionCode) -> None:
+        if code == "document_limit" and not self._request.trace:
+            return
+        segment = self._view.segments[candidate.segment].segment
+        path, stored = segment.paths[candidate.document], segment.chunk(candidate.chunk)
+        self.account.reject(chunk_id(document_id(path), stored.content_hash, stored.occurrence), path, code)
