@@ -93,6 +93,11 @@ def fold(char: str) -> str:
     return _SAME_AS.get(char) or _strip(_strip(char).casefold())
 
 
+def is_spaceless(char: str) -> bool:
+    """Whether a character is of a script that is written without spaces."""
+    return _in(_SPACELESS, ord(char))
+
+
 def is_word(char: str) -> bool:
     """Whether a character belongs to words: letters, digits, and the marks that are not decoration."""
     return unicodedata.category(char)[0] in "LNM" and not _in(_DECORATION, ord(char))
@@ -113,7 +118,7 @@ def _flags(char: str) -> int:
     if not is_word(char):
         return 0
     category = unicodedata.category(char)
-    if category != "Nd" and _in(_SPACELESS, ord(char)):
+    if category != "Nd" and is_spaceless(char):
         return IDEOGRAPH
     if category == "Nd":
         return WORD | DIGIT
