@@ -1,4 +1,4 @@
-"""What `query` was asked: its flags as one value, read from argv without click, and as parameters of the socket's method.
+"""What `query` was asked: its flags as one value, read from argv without click, and as the socket's parameters.
 
 Owns: the names of the query flags for the fast path; which flags become which parameter.
 Knows nothing of: sockets, files, terminals. Light on purpose: part of the query fast path.

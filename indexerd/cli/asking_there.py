@@ -49,8 +49,8 @@ def _local(selection: Selection, place: Place) -> Backend:
         for what in ("added", "updated", "deleted")
         if report.get(f"documents_{what}")
     )
-    line = f"indexerd: no daemon runs for profile {config.profile}: answering from here (generation {report['generation']}{changes})\n"
-    write(2, escape(line.rstrip("\n")).encode() + b"\n")
+    what = f"answering from here (generation {report['generation']}{changes})"
+    write(2, f"indexerd: no daemon runs for profile {escape(config.profile)}: {what}\n".encode())
     return backend
 
 

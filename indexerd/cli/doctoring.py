@@ -125,7 +125,9 @@ def _read_limit(name: str) -> int | None:
 def _runtime_folder(place: Place) -> Iterator[Finding]:
     folder = place.places.runtime_dir
     if place.places.runtime_is_fallback:
-        yield Finding("folders", f"XDG_RUNTIME_DIR is not set: sockets are in {folder}", "log in through systemd-logind")
+        yield Finding(
+            "folders", f"XDG_RUNTIME_DIR is not set: sockets are in {folder}", "log in through systemd-logind"
+        )
     yield from _private_folder(folder, place.uid, "the folder of the sockets")
 
 
@@ -149,9 +151,13 @@ def root_findings(config: Config) -> Iterator[Finding]:
     """Look at each root."""
     for root in config.roots:
         if not os.path.isdir(root.path):
-            yield Finding("folders", f"{root.path}: the root is not there; its documents are held", "mount or restore it")
+            yield Finding(
+                "folders", f"{root.path}: the root is not there; its documents are held", "mount or restore it"
+            )
         elif not os.access(root.path, os.R_OK | os.X_OK):
-            yield Finding("folders", f"{root.path}: the root cannot be read; its documents are held", "check permissions")
+            yield Finding(
+                "folders", f"{root.path}: the root cannot be read; its documents are held", "check permissions"
+            )
 
 
 def state_findings(state_dir: str, uid: int) -> Iterator[Finding]:

@@ -14,7 +14,7 @@ from indexerd.cli.plain import BOLD, CYAN, DIM, MATCH, RESET, YELLOW, count, esc
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
     # A result as it came over the socket; its fields are documented with the protocol.
@@ -33,7 +33,9 @@ _REASONS = {
 }
 
 
-def render(result: Result, form: str, *, nul: bool, cwd: str, colour: bool, encode: object = None) -> bytes:
+def render(  # noqa: PLR0913 - the ways a result can be printed
+    result: Result, form: str, *, nul: bool, cwd: str, colour: bool, encode: Callable[[object], str] | None = None
+) -> bytes:
     """Return what standard output gets for a result.
 
     Args:
@@ -81,7 +83,8 @@ def _names(hits: Sequence[Hit], cwd: str, *, nul: bool) -> bytes:
     return "".join(f"{escape(name)}\n" for name in names).encode()
 
 
-def _json_lines(result: Result, encode: Any) -> bytes:
+def _json_lines(result: Result, encode: Callable[[object], str] | None) -> bytes:
+    assert encode is not None
     summary = {"type": "summary", **{key: value for key, value in result.items() if key != "hits"}}
     lines = [*({"type": "hit", **hit} for hit in result["hits"]), summary]
     return "".join(f"{encode(line)}\n" for line in lines).encode("utf-8", "backslashreplace")

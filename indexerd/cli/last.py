@@ -49,7 +49,7 @@ def recall(number: int, environ: Mapping[str, str], uid: int) -> tuple[bytes, in
     if not is_private(folder, uid):
         return None
     try:
-        with open(f"{folder}/{_NAME}", "rb") as file:  # noqa: PTH123 - pathlib is not on the fast path
+        with open(f"{folder}/{_NAME}", "rb") as file:
             fields = file.read(_MAX_BYTES).split(b"\0")
     except OSError:
         return None

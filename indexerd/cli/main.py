@@ -63,10 +63,10 @@ _MODULES = {name: module for _, commands in GROUPS for name, module in commands}
 class _Commands(click.Group):
     """Loads a command's module when it is called, so that `status` does not pay for `dump`."""
 
-    def list_commands(self, ctx: click.Context) -> list[str]:
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         return list(_MODULES)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - as above
         if cmd_name not in _MODULES:
             return None
         module = importlib.import_module(f"indexerd.cli.{_MODULES[cmd_name]}")
@@ -123,7 +123,7 @@ def report(error: Exception, *, as_json: bool) -> int:
     return status
 
 
-def classify(error: Exception) -> tuple[int, str]:
+def classify(error: Exception) -> tuple[int, str]:  # noqa: PLR0911 - one row a family
     """Return exit status and stable code of an error."""
     match error:
         case UnreachableError():

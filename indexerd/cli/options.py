@@ -93,18 +93,21 @@ def take_selection(flags: dict[str, object]) -> Selection:
 
 def filtering(function: F) -> F:
     """Add the flags that say what to look for and where, the same for people and for evidence."""
-    texts = {"multiple": True}
     return stacked(
-        click.option("--tag", "tags", metavar="TAG", help="Only documents with this tag.", **texts),
-        click.option("--where", metavar="KEY=VALUE", help="Only documents with this front matter.", **texts),
+        click.option("--tag", "tags", metavar="TAG", help="Only documents with this tag.", multiple=True),
+        click.option("--where", metavar="KEY=VALUE", help="Only documents with this front matter.", multiple=True),
         click.option("--since", metavar="WHEN", default="", help="Changed since: 7d, 12h, 2026-01-31."),
         click.option("--until", metavar="WHEN", default="", help="Changed before."),
         click.option("--all-words", is_flag=True, help="Only passages with every word."),
-        click.option("--phrase", "phrases", metavar="TEXT", help="Only passages with these words in a row.", **texts),
-        click.option("--not", "excluded", metavar="WORD", help="Only passages without this word.", **texts),
-        click.option("-g", "--glob", "globs", metavar="GLOB", help="Only these paths; !GLOB leaves out.", **texts),
+        click.option(
+            "--phrase", "phrases", metavar="TEXT", help="Only passages with these words in a row.", multiple=True
+        ),
+        click.option("--not", "excluded", metavar="WORD", help="Only passages without this word.", multiple=True),
+        click.option(
+            "-g", "--glob", "globs", metavar="GLOB", help="Only these paths; !GLOB leaves out.", multiple=True
+        ),
         click.option("--here", is_flag=True, help="Only below the current directory."),
-        click.option("--role", "roles", metavar="ROLE", help="Ask in this role.", **texts),
+        click.option("--role", "roles", metavar="ROLE", help="Ask in this role.", multiple=True),
         click.option("--as-of", metavar="DATE", default="", help="Documents valid on this day."),
         click.option("--generation", type=click.IntRange(0), metavar="N", help="An older generation of the index."),
         click.option("--prefix", is_flag=True, help="The last word may be a beginning."),

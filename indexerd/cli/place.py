@@ -28,7 +28,7 @@ class Place:
     uid: int
     places: Places
 
-    def load(
+    def load(  # noqa: PLR0913 - the flags that choose a profile
         self,
         *,
         roots: tuple[str, ...] = (),

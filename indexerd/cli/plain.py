@@ -27,7 +27,7 @@ _ESCAPED: dict[int, str] = {
 
 
 def escape(text: str) -> str:
-    """Return one line: control, bidi and invisible characters as `\\xNN` or `\\uNNNN`, undecodable bytes as `\\xNN`."""
+    r"""Return one line; control, bidi, invisible characters as `\\xNN` or `\\uNNNN`, undecodable bytes as `\\xNN`."""
     if text.isascii() and text.isprintable():
         return text
     return _last_resort(text.translate(_ESCAPED))

@@ -2,8 +2,8 @@
 
 Owns: the order in which daemons are looked for, and what is said when none fits.
 Knows nothing of: what is asked.
-Invariants: 1. a daemon named by `--socket` is never replaced by another or by local work. 2. with several daemons and no
-    reason to prefer one, they are listed, never guessed.
+Invariants: 1. a daemon named by `--socket` is never replaced by another or by local work. 2. of several daemons with
+    no reason to prefer one, none is guessed: they are listed.
 Purity: shell (sockets, the state directories' names).
 See: docs/operations.md (finding the daemon).
 """

@@ -27,6 +27,11 @@ _STATES = {
     "pending": "pending: changes are being indexed",
     "degraded": "degraded: a promise is weaker, see the problems below",
 }
+_LEFT_OUT = (
+    ("skipped", "file", "not indexed"),
+    ("held", "document", "cannot be looked at now"),
+    ("unsafe", "passage", "held back from evidence"),
+)
 
 
 @click.command("status")
@@ -69,10 +74,10 @@ def _figures(status: Result) -> Iterator[str]:
     age = status.get("reconciled_age_s")
     if isinstance(age, int | float):
         yield f"  looked at    all of it, {_age(age)} ago"
-    for key, text in (("skipped", "not indexed"), ("held", "cannot be looked at now"), ("unsafe", "held back")):
+    for key, noun, text in _LEFT_OUT:
         number = size_of(status.get(key))
         if number:
-            yield f"  {key:<12} {count(number, 'document' if key != 'skipped' else 'file')} {text}: `indexerd doctor` lists them"
+            yield f"  {key:<12} {count(number, noun)} {text}: `indexerd doctor` lists them"
     if status.get("overflows"):
         yield f"  overflows    {status['overflows']} (each was followed by a full scan)"
     if status.get("replay_from"):

@@ -95,8 +95,11 @@ def plan_sync(
     """Return the watch set that is meant, and the paths inside it; None for all of it.
 
     Args:
+        selection: Which watch set the flags name, if any.
+        place: Where the command runs.
         given: Paths as typed, perhaps with labels.
         paths: The same, absolute.
+        settings: Keys of `[profile.NAME]` given as flags.
 
     Raises:
         RequestError: A file that no known root holds.
@@ -158,4 +161,5 @@ def report_lines(report: Result) -> Iterator[str]:
         if len(entries) > _SHOWN:
             yield f"  {len(entries) - _SHOWN:,} more {text}: `--json` lists all"
     if report["unsafe_chunks"]:
-        yield f"  {count(cast('int', report['unsafe_chunks']), 'passage')} held back from evidence: `indexerd doctor` lists them"
+        unsafe = count(cast("int", report["unsafe_chunks"]), "passage")
+        yield f"  {unsafe} held back from evidence: `indexerd doctor` lists them"

@@ -131,7 +131,7 @@ def read_rule(table: object, number: int, problems: list[str]) -> PathRule | Non
         acl=section.get("acl", _optional_texts, None),
         safety=section.get("safety", read_choice(("allow", "withhold")), None),
         boost=section.get("boost", read_number(0.01, 100.0), 1.0),
-        supersede_by=section.get("supersede_by", read_choice(("series",)), None),
+        supersede_by=section.get("supersede_by", read_text, None),
         require=section.get("require", read_texts, ()),
         metadata=section.get("metadata", read_metadata, {}),
     )

@@ -1,0 +1,153 @@
+"""`watch` and `stop`: start a daemon in the foreground or apart, and end one.
+
+Owns: where a detached daemon's log goes; what is printed while a daemon starts.
+Knows nothing of: what a daemon does.
+Invariants: 1. `watch --detach` returns when the socket answers or the daemon has failed, never before. 2. without a
+    root, and without a profile that has some, nothing is watched.
+Purity: shell (processes, standard streams).
+See: docs/operations.md.
+"""
+
+import os
+import select
+from collections.abc import Callable, Mapping
+
+import click
+
+from indexerd.cli.answering import write
+from indexerd.cli.options import selecting, setting, take_selection, take_settings
+from indexerd.cli.place import Place, here
+from indexerd.cli.plain import escape
+from indexerd.cli.reaching import Result, Selection, reach_daemon
+from indexerd.cli.screens import first_screen, progress_line
+from indexerd.cli.syncing import require_roots
+from indexerd.config import Config
+from indexerd.errors import BusyError, IndexerdError
+
+_STOP_SECONDS = 60
+
+
+@click.command("watch")
+@click.argument("roots", nargs=-1, metavar="ROOT...")
+@click.option("--detach", is_flag=True, help="Return as soon as the daemon answers.")
+@setting
+@selecting
+def watch_command(roots: tuple[str, ...], detach: bool, **flags: object) -> int:
+    """Index folders, keep the index fresh, and answer queries.
+
+    A ROOT is a folder, or LABEL=FOLDER to name it in citations.
+    """
+    settings, selection, place = take_settings(flags), take_selection(flags), here()
+    config = _configure(roots, selection, place, settings)
+    return _detached(config, place.environ) if detach else _foreground(config, place.environ)
+
+
+def _configure(roots: tuple[str, ...], selection: Selection, place: Place, settings: dict[str, object]) -> Config:
+    if not roots and not selection.profile:
+        raise click.UsageError("say what to watch: indexerd watch ROOT, or --profile NAME with roots in config.toml")
+    config = place.load(
+        roots=roots,
+        profile=selection.profile or None,
+        socket=selection.socket or None,
+        state_dir=selection.state_dir or None,
+        settings=settings,
+    )
+    if not config.roots:
+        raise click.UsageError(f"profile {config.profile} has no roots: name some, or add them to config.toml")
+    require_roots(config)
+    if place.places.runtime_is_fallback and config.socket.is_default:
+        write(2, f"indexerd: XDG_RUNTIME_DIR is not set: the socket is in {place.places.runtime_dir}\n".encode())
+    return config
+
+
+def _foreground(config: Config, environ: Mapping[str, str], on_answering: Callable[[], None] | None = None) -> int:
+    from indexerd.clock import SystemClock  # noqa: PLC0415 - numpy and the store only where a daemon starts
+    from indexerd.daemon import run  # noqa: PLC0415 - as above
+
+    screen = Screen(SystemClock().monotonic, is_terminal=os.isatty(2) and on_answering is None)
+    return run(
+        config,
+        on_answering=on_answering,
+        on_progress=screen.show_progress,
+        on_ready=screen.show_first,
+        notify_socket=environ.get("NOTIFY_SOCKET"),
+        listen_fd=inherited_socket(environ, os.getpid()),
+    )
+
+
+def inherited_socket(environ: Mapping[str, str], pid: int) -> int | None:
+    """Return the descriptor of a listening socket that the service manager opened for this process, if it did."""
+    is_ours = environ.get("LISTEN_PID") == str(pid) and environ.get("LISTEN_FDS", "0") != "0"
+    # By the protocol the first one is number 3.
+    return 3 if is_ours else None
+
+
+class Screen:
+    """Shows progress while the first index is built, then the first screen. All of it on standard error."""
+
+    def __init__(self, monotonic: Callable[[], float], *, is_terminal: bool) -> None:
+        self._monotonic = monotonic
+        self._started = monotonic()
+        self._is_terminal = is_terminal
+
+    def show_progress(self, status: Mapping[str, object]) -> None:
+        """Show how far the first index is, where somebody looks."""
+        if self._is_terminal:
+            write(2, f"\r\x1b[K{progress_line(status)}".encode())
+
+    def show_first(self, status: Mapping[str, object]) -> None:
+        """Show what was found and what can be typed next."""
+        lines = first_screen(status, self._monotonic() - self._started)
+        clear = "\r\x1b[K" if self._is_terminal else ""
+        write(2, (clear + "".join(f"{line}\n" for line in lines)).encode("utf-8", "backslashreplace"))
+
+
+def _detached(config: Config, environ: Mapping[str, str]) -> int:
+    """Start the daemon in a session of its own, wait until its socket answers, and tell where it is."""
+    from indexerd.cli.main import report  # noqa: PLC0415 - the border of the new process
+    from indexerd.daemon import detach  # noqa: PLC0415 - numpy and the store only where a daemon starts
+
+    def work(answering: Callable[[], None]) -> int:
+        try:
+            return _foreground(config, environ, answering)
+        except (IndexerdError, OSError) as error:
+            return report(error, as_json=False)
+
+    log = log_path(config)
+    status = detach(work, log)
+    if status == 0:
+        write(1, f"profile {config.profile}, socket {escape(config.socket.path)}, log {escape(log)}\n".encode())
+    return status
+
+
+def log_path(config: Config) -> str:
+    """Return where a detached daemon writes its log: beside the state directory, never inside it."""
+    return config.state_dir.rstrip("/") + ".log"
+
+
+@click.command("stop")
+@selecting
+def stop_command(**flags: object) -> int:
+    """End a running daemon; returns when it is gone."""
+    client = reach_daemon(take_selection(flags), here())
+    try:
+        process = _process_of(client.call("status"))
+        client.call("shutdown")
+    finally:
+        client.close()
+    if process is None:
+        return 0
+    is_gone = bool(select.select([process], [], [], _STOP_SECONDS)[0])
+    os.close(process)
+    if not is_gone:
+        raise BusyError(f"the daemon was told to stop and still runs after {_STOP_SECONDS} s: see its log")
+    return 0
+
+
+def _process_of(status: Result) -> int | None:
+    """Return a descriptor that becomes readable when the daemon's process ends; None if it cannot be seen from here."""
+    pid = status.get("pid")
+    try:
+        return os.pidfd_open(pid) if isinstance(pid, int) else None
+    except OSError:
+        return None

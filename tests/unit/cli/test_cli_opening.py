@@ -1,0 +1,58 @@
+"""Opening a hit: the last result, and how editors are told a line."""
+
+import os
+
+import pytest
+
+from indexerd.cli.last import recall, remember
+from indexerd.cli.opening import describe_verdict, editor_command
+
+
+@pytest.fixture
+def environ(tmp_path):
+    (tmp_path / "indexerd").mkdir(mode=0o700)
+    return {"XDG_RUNTIME_DIR": str(tmp_path)}
+
+
+def test_the_last_result_is_remembered_exactly(environ):
+    """Names of any bytes and their lines come back; other numbers name nothing."""
+    paths = [b"/a/plain.md", b"/a/odd\n\xff.md"]
+    remember([{"line": 3}, {"line": 14}], paths, environ, os.getuid())
+    assert recall(1, environ, os.getuid()) == (paths[0], 3)
+    assert recall(2, environ, os.getuid()) == (paths[1], 14)
+    assert recall(3, environ, os.getuid()) is None
+    assert recall(0, environ, os.getuid()) is None
+
+
+def test_without_a_private_folder_nothing_is_remembered(tmp_path):
+    """Losing `open N` is no failure of the query."""
+    environ = {"XDG_RUNTIME_DIR": str(tmp_path)}
+    remember([{"line": 3}], [b"/a"], environ, os.getuid())
+    assert recall(1, environ, os.getuid()) is None
+
+
+@pytest.mark.parametrize(
+    ("editor", "expected"),
+    [
+        ("vim", [b"vim", b"+7", b"/a b.md"]),
+        ("code --wait", [b"code", b"--wait", b"--goto", b"/a b.md:7"]),
+        ("'/opt/my editor/hx'", [b"/opt/my editor/hx", b"/a b.md:7"]),
+        ("", [b"vi", b"+7", b"/a b.md"]),
+    ],
+)
+def test_editors_are_told_the_line_in_their_own_way(editor, expected):
+    """Most take `+LINE FILE`; those that do not are known."""
+    assert editor_command(editor, b"/a b.md", 7) == expected
+
+
+def test_a_name_that_looks_like_a_placeholder_is_only_a_name():
+    """A file called `{line}` opens as itself."""
+    assert editor_command("vim", b"/{line}.md", 7) == [b"vim", b"+7", b"/{line}.md"]
+
+
+def test_verdicts_are_one_line():
+    """Fresh is a word; moved says where."""
+    assert describe_verdict({"state": "fresh", "moved_to": []}) == "fresh"
+    assert (
+        describe_verdict({"state": "moved", "moved_to": ["a#L1-L2", "a#L5-L6"]}) == "moved to a#L1-L2 (2 places in all)"
+    )
