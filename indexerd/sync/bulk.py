@@ -97,15 +97,9 @@ class Bulk:
         self._submit()
         return slices
 
-    def has_workers(self) -> bool:
-        """Return whether worker processes do the reading: then wait for `notify`, else call `collect` again."""
-        return self._pool is not None
-
-    def drop(self) -> list[SourcePath]:
-        """Take back the files not yet begun and return them."""
-        left = [want.source_path for part in self._slices for want in part]
-        self._slices.clear()
-        return left
+    def ready(self) -> bool:
+        """Return whether `collect` would return something now; where workers read, `notify` tells when."""
+        return bool(self._slices) if self._pool is None else any(future.done() for future in self._flying)
 
     def stop(self) -> None:
         """End the workers; files not yet back are lost to this run."""

@@ -9,7 +9,8 @@ Purity: pure.
 See: docs/consistency.md (events and the barrier).
 """
 
-from collections.abc import Collection, Iterable
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import NamedTuple
@@ -59,23 +60,25 @@ class Batch(NamedTuple):
 
     Attributes:
         hints: Paths to look at, oldest first.
-        reconcile: Everything is to be looked at; resolves every doubt up to `doubt`.
-        doubt: Number of the newest doubt this batch resolves; 0 for none.
+        reconcile: Everything is to be looked at.
+        doubt: Number of the oldest doubt this batch resolves; 0 when nobody waits for one.
+        oldest: Number of its oldest hint or doubt: what is put back for it keeps that number.
     """
 
     hints: tuple[Taken, ...]
     reconcile: bool
     doubt: int
+    oldest: int
 
 
 @dataclass(slots=True)
 class _Entry:
     oldest: int
-    newest: int
     first: float
     last: float
     writing: bool
     tree: bool
+    urgent: bool = False
     not_before: float = 0.0
 
 
@@ -86,20 +89,28 @@ class Pending:
     _number: int = 0
     _hurried_through: int = 0
     _waiting: dict[bytes, _Entry] = field(default_factory=dict)
-    _in_work: set[int] = field(default_factory=set)
+    # How many entries in work carry a number: what is put back may share one.
+    _in_work: Counter[int] = field(default_factory=Counter)
     _doubts: list[int] = field(default_factory=list)
     _doubt_not_before: float = 0.0
+    _survey_wanted: bool = False
 
-    def add(self, hints: Iterable[Hint], now: float) -> int:
-        """Take hints in; return the number of the last one ever taken."""
+    def add(self, hints: Iterable[Hint], now: float, *, urgent: bool = False) -> int:
+        """Take hints in; return the number of the last one ever taken.
+
+        Args:
+            hints: Paths to look at.
+            now: The present moment.
+            urgent: They go before everything else.
+        """
         for hint in hints:
             self._number += 1
             entry = self._waiting.get(hint.path)
             if entry is None:
                 writing = hint.kind is Kind.WRITING
-                self._waiting[hint.path] = _Entry(self._number, self._number, now, now, writing, hint.tree)
+                self._waiting[hint.path] = _Entry(self._number, now, now, writing, hint.tree, urgent)
                 continue
-            entry.newest = self._number
+            entry.urgent = entry.urgent or urgent
             entry.tree = entry.tree or hint.tree
             if hint.kind is not Kind.TOUCHED:
                 entry.writing = hint.kind is Kind.WRITING
@@ -108,10 +119,13 @@ class Pending:
 
     def doubt(self, not_before: float = 0.0) -> int:
         """Ask for everything to be looked at, not before a moment; several doubts become one."""
-        self._number += 1
-        self._doubts.append(self._number)
+        self._doubts.append(self._next_number())
         self._doubt_not_before = max(self._doubt_not_before, not_before)
         return self._number
+
+    def survey(self) -> None:
+        """Ask for everything to be looked at for no known cause: nobody waits for it."""
+        self._survey_wanted = True
 
     def hurry(self, through: int) -> None:
         """Make every hint up to a number due as soon as it may be read: somebody waits for it."""
@@ -121,45 +135,61 @@ class Pending:
         """Return the number of the last hint or doubt ever taken."""
         return self._number
 
-    def next_due(self, busy: Collection[bytes] = ()) -> float | None:
+    def next_due(self) -> float | None:
         """Return the moment when something becomes due (maybe past); None while nothing waits."""
-        moments = [self._due(entry) for path, entry in self._waiting.items() if path not in busy]
-        if self._doubts:
+        moments = [self._due(entry) for entry in self._waiting.values()]
+        if self._doubts or self._survey_wanted:
             moments.append(self._doubt_not_before)
         return min(moments, default=None)
 
-    def take(self, now: float, limit: int, busy: Collection[bytes] = ()) -> Batch | None:
+    def take(self, now: float, limit: int) -> Batch | None:
         """Hand out what is due, oldest first, at most `limit` paths; None if nothing is.
 
-        Args:
-            now: The present moment.
-            limit: So many paths at most; the rest stays.
-            busy: Paths that must wait because an older read of them is still under way.
+        What is urgent comes alone, so that it does not wait for the rest.
         """
-        due = [(path, entry) for path, entry in self._waiting.items() if path not in busy and self._due(entry) <= now]
-        due.sort(key=lambda item: item[1].oldest)
-        hints = tuple(Taken(path, entry.tree, entry.oldest, entry.first) for path, entry in due[:limit])
+        due = [(path, entry) for path, entry in self._waiting.items() if self._due(entry) <= now]
+        urgent = [item for item in due if item[1].urgent]
+        chosen = sorted(urgent or due, key=lambda item: item[1].oldest)[:limit]
+        hints = tuple(Taken(path, entry.tree, entry.oldest, entry.first) for path, entry in chosen)
         for hint in hints:
             del self._waiting[hint.path]
         self._in_work.update(hint.oldest for hint in hints)
-        doubt = self._take_doubts(now)
-        return Batch(hints, bool(doubt), doubt) if hints or doubt else None
+        doubt, reconcile = (0, False) if urgent else self._take_doubts(now)
+        if not hints and not reconcile:
+            return None
+        numbers = [hint.oldest for hint in hints] + ([doubt] if doubt else [])
+        return Batch(hints, reconcile, doubt, min(numbers, default=self._number + 1))
+
+    def undo(self, batch: Batch, now: float, not_before: float) -> None:
+        """Take a whole batch back as if it had never been handed out, to come again not before a moment."""
+        self.put_back(batch.hints, now, not_before=not_before)
+        if batch.reconcile:
+            self._doubts.append(batch.doubt or self._next_number())
+            self._doubt_not_before = max(self._doubt_not_before, not_before)
+        self.done(batch)
 
     def done(self, batch: Batch) -> None:
         """Resolve what `take` handed out, save what was put back since."""
-        self._in_work.difference_update(hint.oldest for hint in batch.hints)
-        self._in_work.discard(batch.doubt)
+        numbers = [hint.oldest for hint in batch.hints] + ([batch.doubt] if batch.doubt else [])
+        self._in_work -= Counter(numbers)
 
     def put_back(self, hints: Iterable[Taken], now: float, *, not_before: float = 0.0, writing: bool = False) -> None:
         """Return hints that could not be finished: they stay unresolved and come again, not before a moment."""
         for hint in hints:
             entry = self._waiting.get(hint.path)
             if entry is None:
-                entry = _Entry(hint.oldest, hint.oldest, hint.first, now, writing, hint.tree)
+                entry = _Entry(hint.oldest, hint.first, now, writing, hint.tree)
                 self._waiting[hint.path] = entry
             entry.oldest = min(entry.oldest, hint.oldest)
             entry.tree = entry.tree or hint.tree
             entry.not_before = max(entry.not_before, not_before)
+
+    def abandon(self) -> tuple[bytes, ...]:
+        """Drop all that waits, unresolved as it is; return the paths."""
+        paths = tuple(self._waiting)
+        self._waiting.clear()
+        self._doubts.clear()
+        return paths
 
     def resolved_through(self) -> int:
         """Return the largest number up to which every hint and doubt is resolved."""
@@ -170,21 +200,28 @@ class Pending:
 
     def count(self) -> int:
         """Return how many paths and doubts wait or are in work."""
-        return len(self._waiting) + len(self._in_work) + bool(self._doubts)
+        return len(self._waiting) + self._in_work.total() + bool(self._doubts)
 
     def doubtful(self) -> bool:
         """Return whether everything still has to be looked at."""
         return bool(self._doubts)
 
-    def _take_doubts(self, now: float) -> int:
-        if not self._doubts or self._doubt_not_before > now:
-            return 0
-        # One number stands for all: resolved_through() sees the oldest, and all are resolved together.
-        oldest = min(self._doubts)
+    def _next_number(self) -> int:
+        self._number += 1
+        return self._number
+
+    def _take_doubts(self, now: float) -> tuple[int, bool]:
+        """Return the number that stands for all doubts (0: nobody waits), and whether everything is to be looked at."""
+        if not (self._doubts or self._survey_wanted) or self._doubt_not_before > now:
+            return 0, False
+        # The oldest: `resolved_through` must not pass any of them.
+        oldest = min(self._doubts, default=0)
         self._doubts.clear()
         self._doubt_not_before = 0.0
-        self._in_work.add(oldest)
-        return oldest
+        self._survey_wanted = False
+        if oldest:
+            self._in_work[oldest] += 1
+        return oldest, True
 
     def _due(self, entry: _Entry) -> float:
         settled = entry.first

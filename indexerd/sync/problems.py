@@ -10,6 +10,8 @@ See: docs/operations.md (problems and what to do).
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
+from indexerd.ports import Clock
+
 
 class Problem(NamedTuple):
     """One standing problem.
@@ -45,3 +47,31 @@ class Problems:
         if all(problem.code != code for problem in self.entries):
             return self
         return replace(self, entries=tuple(problem for problem in self.entries if problem.code != code))
+
+
+class Standing:
+    """The standing problems as they change; what is read is one moment."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._problems = Problems()
+
+    @property
+    def entries(self) -> tuple[Problem, ...]:
+        """Return the problems that stand now."""
+        return self._problems.entries
+
+    def report(self, code: str, detail: str) -> None:
+        """Count one more occurrence of a problem."""
+        self._problems = self._problems.report(code, detail, self._clock.now_ns())
+
+    def clear(self, code: str) -> None:
+        """Take a problem off: its cause is gone."""
+        self._problems = self._problems.clear(code)
+
+    def set(self, code: str, detail: str | None) -> None:
+        """Let a problem stand with this detail, counted when it is new or has changed; None clears it."""
+        if detail is None:
+            self.clear(code)
+        elif (code, detail) not in {(problem.code, problem.detail) for problem in self.entries}:
+            self.report(code, detail)

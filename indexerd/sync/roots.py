@@ -87,3 +87,17 @@ def _unescape(field: bytes) -> bytes:
     for code, char in ((b"\\040", b" "), (b"\\011", b"\t"), (b"\\012", b"\n"), (b"\\134", b"\\")):
         field = field.replace(code, char)
     return field
+
+
+class RootIdentities:
+    """Notices when a root is no longer the folder it was at the last question. Not safe for threads by itself."""
+
+    def __init__(self, paths: Iterable[str]) -> None:
+        self._seen: dict[str, Identity | None] = {path: identity_of(path) for path in paths}
+
+    def changed(self) -> list[str]:
+        """Return the roots that stand for another folder (or none) since the last call."""
+        now = {path: identity_of(path) for path in self._seen}
+        changed = [path for path, identity in now.items() if identity != self._seen[path]]
+        self._seen = now
+        return changed

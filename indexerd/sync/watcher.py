@@ -138,7 +138,7 @@ class Watcher:
         below = path + b"/"
         with self._lock:
             self._remove(self._table.drop_below([path]))
-            for folder in [known for known in self._refused if known == path or known.startswith(below)]:
+            for folder in [known for known in self._refused if (known + b"/").startswith(below)]:
                 del self._refused[folder]
 
     def keep_only(self, root: bytes, folders: frozenset[bytes]) -> None:
@@ -146,7 +146,9 @@ class Watcher:
         below = root + b"/"
         with self._lock:
             self._remove(self._table.keep_only(root, folders))
-            for folder in [known for known in self._refused if known not in folders and known.startswith(below)]:
+            for folder in [
+                known for known in self._refused if known not in folders and (known + b"/").startswith(below)
+            ]:
                 del self._refused[folder]
 
     def drain(self) -> None:

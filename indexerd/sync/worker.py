@@ -116,21 +116,16 @@ def decode_wanted(data: bytes) -> list[Wanted]:
 
 def encode_slice(done: Slice) -> tuple[Sequence[bytes | memoryview], Sequence[bytes | memoryview]]:
     """Return the two frames of an answer: the outcomes, then the segment's bytes (empty for none)."""
-    rows = [
-        [outcome.source_path, outcome.result, _stat_row(outcome.stat), outcome.detail] for outcome in done.outcomes
-    ]
+    rows = [[outcome.source_path, outcome.result, outcome.stat, outcome.detail] for outcome in done.outcomes]
     return [pack(rows)], encode_segment(done.segment) if done.segment is not None else []
 
 
 def decode_slice(outcomes: bytes, segment: bytes) -> Slice:
     """Return the slice whose two frames these are."""
-    rows = cast("list[tuple[str, Result, list[int], str]]", unpack(outcomes, _WHERE))
+    rows = cast("list[tuple[str, Result, list[int] | None, str]]", unpack(outcomes, _WHERE))
     read = tuple(
         Outcome(SourcePath(path), result, SourceStat(*stat) if stat else None, detail)
         for path, result, stat, detail in rows
     )
     return Slice(read, decode_segment(memoryview(segment), _WHERE, verify=False) if segment else None)
 
-
-def _stat_row(stat: SourceStat | None) -> list[int]:
-    return [stat.dev, stat.ino, stat.size, stat.mtime_ns, stat.ctime_ns] if stat is not None else []

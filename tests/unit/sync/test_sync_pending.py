@@ -117,13 +117,17 @@ def test_what_is_put_back_stays_unresolved_and_keeps_its_age():
     assert pending.take(11.0, 100).hints[0].oldest == batch.hints[0].oldest
 
 
-def test_a_busy_path_stays_until_its_older_read_is_back():
-    """A path that a worker reads right now is not read a second time beside it."""
+def test_two_entries_with_one_number_are_both_waited_for():
+    """What is put back under the number of its batch holds that number until it is done itself."""
     pending = Pending()
-    pending.add([Hint(NOTE), Hint(OTHER)], 10.0)
-    batch = pending.take(10.0, 100, busy={NOTE})
-    assert [hint.path for hint in batch.hints] == [OTHER]
-    assert pending.take(10.0, 100).hints[0].path == NOTE
+    number = pending.add([Hint(NOTE, tree=True)], 10.0)
+    first = pending.take(10.0, 100)
+    pending.put_back([first.hints[0]._replace(path=OTHER, tree=False)], 10.0)
+    second = pending.take(10.0, 100)
+    pending.done(first)
+    assert pending.resolved_through() < number
+    pending.done(second)
+    assert pending.resolved_through() == number
 
 
 def test_doubts_are_one_and_wait_for_their_moment():

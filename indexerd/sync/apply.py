@@ -1,0 +1,119 @@
+"""From slices and deletions to one published generation, or to nothing changed at all.
+
+Owns: the draft of the next generation, what a publish counts as added, updated and deleted.
+Knows nothing of: hints, scans, threads, when to publish.
+Invariants: 1. until `publish` returns nothing is visible and the ledger is untouched; a failed publish can be tried again
+    and then reports what the first would have. 2. of two versions of a path in one draft the later wins. 3. a draft that
+    changes nothing publishes nothing.
+Purity: shell (through the store).
+See: docs/consistency.md (publish).
+"""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from indexerd.indexing import build_segment
+from indexerd.model import ContentHash, Settings, SourcePath
+from indexerd.store import Change, Snapshot, Store
+from indexerd.store.segment import Segment
+from indexerd.sync.ledger import Ledger, Stored
+from indexerd.sync.reading import Slice
+
+
+class Tally(NamedTuple):
+    """Documents added, updated, deleted by a publish, and found unchanged on the way to it."""
+
+    added: int = 0
+    updated: int = 0
+    deleted: int = 0
+    unchanged: int = 0
+
+    def __add__(self, other: object) -> "Tally":
+        if not isinstance(other, Tally):
+            return NotImplemented
+        return Tally(*(left + right for left, right in zip(self, other, strict=True)))
+
+
+class Draft:
+    """What the next generation will change."""
+
+    def __init__(self, settings: Settings, fingerprint: str, *, replace_all: bool = False) -> None:
+        self._settings = settings
+        self._fingerprint = fingerprint
+        self._replace_all = replace_all
+        self._segments: list[Segment] = []
+        # The last word on each path: a new version, or None for a deletion.
+        self._effects: dict[SourcePath, Stored | None] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._segments)
+
+    def holds(self, path: SourcePath) -> bool:
+        """Return whether the draft has a version of a path that is not published yet."""
+        return self._effects.get(path) is not None
+
+    def touches(self, path: SourcePath) -> bool:
+        """Return whether the draft says anything about a path: what is published is then not the last word."""
+        return path in self._effects
+
+    def ready(self) -> bool:
+        """Return whether publishing would change anything: an emptied set that is redone does, too."""
+        return bool(self._segments) or self._replace_all
+
+    def store(self, part: Slice, looked_ns: int) -> None:
+        """Take in the segment of a slice, with the stats of the files in it."""
+        if part.segment is None:
+            return
+        self._segments.append(part.segment)
+        stats = {outcome.source_path: outcome.stat for outcome in part.outcomes if outcome.stat is not None}
+        for index, path in enumerate(part.segment.paths):
+            known = ContentHash(part.segment.content_hashes[index].tobytes())
+            self._effects[path] = Stored(known, stats[path], looked_ns)
+
+    def keep(self, segment: Segment) -> None:
+        """Take in documents made anew from their kept text; no file was looked at for them."""
+        self._segments.append(segment)
+        for index, path in enumerate(segment.paths):
+            self._effects[path] = Stored(ContentHash(segment.content_hashes[index].tobytes()), None, 0)
+
+    def delete(self, paths: Iterable[SourcePath], ledger: Ledger) -> None:
+        """Take in deletions; of paths neither indexed nor in the draft nothing is kept."""
+        dead = sorted(path for path in set(paths) if path in ledger or self.holds(path))
+        if dead:
+            self._segments.append(build_segment((), self._settings, dead))
+            self._effects.update(dict.fromkeys(dead))
+
+    def publish(self, store: Store, ledger: Ledger) -> tuple[Snapshot, Tally]:
+        """Publish the draft as one generation and bring the ledger in step; the draft is spent then.
+
+        Raises:
+            OSError: Nothing changed; the draft is as it was. Try again later.
+            StoreError: As `OSError`.
+        """
+        tally = self._tally(ledger)
+        segments = self._segments or [build_segment((), self._settings, sorted(ledger.indexed))]
+        prepared = store.prepare(
+            segments,
+            settings=self._fingerprint,
+            change=Change(added=tally.added, updated=tally.updated, deleted=tally.deleted),
+            replace_all=self._replace_all,
+        )
+        try:
+            snapshot = store.publish(prepared)
+        except OSError:
+            store.abort(prepared)
+            raise
+        stored = {path: effect for path, effect in self._effects.items() if effect is not None}
+        deleted = self._deleted(ledger)
+        ledger.note_stored(stored, deleted)
+        return snapshot, tally
+
+    def _tally(self, ledger: Ledger) -> Tally:
+        stored = [path for path, effect in self._effects.items() if effect is not None]
+        added = sum(path not in ledger for path in stored)
+        return Tally(added, len(stored) - added, len(self._deleted(ledger)))
+
+    def _deleted(self, ledger: Ledger) -> list[SourcePath]:
+        if self._replace_all:
+            return [path for path in ledger.indexed if self._effects.get(path) is None]
+        return [path for path, effect in self._effects.items() if effect is None and path in ledger]

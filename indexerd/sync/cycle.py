@@ -1,0 +1,179 @@
+"""One turn of the sync: look, decide, read, and take what was read into the draft of the next generation.
+
+Owns: how a look becomes files to read and deletions, and what each outcome of a read means for the index.
+Knows nothing of: threads, when a turn is due, when to publish, what failed before.
+Invariants: 1. a path named by an event is always read, whatever its stat says. 2. a document is deleted only when its absence
+    was seen, or the file as it is would not be indexed by a fresh index. 3. a folder is watched before it is listed.
+Purity: shell (scans and reads through what it is given).
+See: docs/consistency.md (looking and reading).
+"""
+
+import os
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+from indexerd.model import Root, Settings, SourcePath
+from indexerd.naming import source_path
+from indexerd.ports import Clock, Sources
+from indexerd.store import Snapshot, Store
+from indexerd.sync.apply import Draft
+from indexerd.sync.bulk import Sized
+from indexerd.sync.ledger import Ledger
+from indexerd.sync.look import Look
+from indexerd.sync.pending import Taken
+from indexerd.sync.plan import SyncPlan, plan
+from indexerd.sync.reading import Outcome, Slice, Wanted, build_files
+from indexerd.sync.scan import Scanner
+
+# Why a file cannot be opened or read, where that means "a fresh index would not have it" and not "cannot look now".
+_NOT_FOR_US = frozenset({"too_large", "not_regular"})
+
+
+class FolderWatch(Protocol):
+    """The part of the watcher that a look needs."""
+
+    def watch(self, folder: bytes) -> None:
+        """Watch one folder."""
+        ...
+
+    def keep_only(self, root: bytes, folders: frozenset[bytes]) -> None:
+        """Watch nothing at or below `root` but these folders."""
+        ...
+
+
+class Work(NamedTuple):
+    """What a look leads to: files to read in this order, documents that are gone."""
+
+    read: tuple[Sized, ...]
+    tombstones: tuple[SourcePath, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cycle:
+    """Looks and reads for one store; holds no state of its own."""
+
+    roots: tuple[Root, ...]
+    scanner: Scanner
+    sources: Sources
+    store: Store
+    ledger: Ledger
+    settings: Settings
+    clock: Clock
+    watcher: FolderWatch | None
+
+    def survey(self, hints: Iterable[Taken], draft: Draft, *, redo: bool = False) -> Work:
+        """Look at everything below every root; what the hints name is read whatever its stat says."""
+        entered: set[bytes] = set()
+        look = self.scanner.scan(self.ledger.places, self._entering(entered))
+        if self.watcher is not None:
+            for root in self.roots:
+                self.watcher.keep_only(os.fsencode(root.path), frozenset(entered))
+        named = {source_path(*place) for place in self._places(hints)}
+        decided = plan(
+            look=look,
+            indexed=self.ledger.indexed,
+            cache=self.ledger.cache,
+            roots=self.roots,
+            redo=redo,
+            sample=named,
+        )
+        return self._work(look, decided, draft, redo=redo)
+
+    def look(self, hints: Iterable[Taken], draft: Draft) -> Work:
+        """Look at what some hints name: files themselves, folders with all below them."""
+        places = self._places(hints)
+        entered: set[bytes] = set()
+        look = self.scanner.look(places, self.ledger.places, self._entering(entered))
+        if self.watcher is not None:
+            for tree in filter(None, places.values()):
+                self.watcher.keep_only(tree, frozenset(entered))
+        decided = plan(
+            look=look,
+            indexed=self.ledger.within(look.scope),
+            cache=self.ledger.cache,
+            roots=self.roots,
+            sample={source_path(*place) for place in places},
+        )
+        return self._work(look, decided, draft)
+
+    def _places(self, hints: Iterable[Taken]) -> dict[tuple[Root, bytes], bytes]:
+        """Return what the hints name, each with the absolute path of the tree it stands for (empty for a file)."""
+        places: dict[tuple[Root, bytes], bytes] = {}
+        for hint in hints:
+            place = self.scanner.locate(hint.path)
+            if place is not None:
+                places[place] = hint.path if hint.tree or not place[1] else b""
+        return places
+
+    def receive(self, part: Slice, draft: Draft, looked_ns: int) -> list[SourcePath]:
+        """Take a slice into the draft and the ledger; return the files that must be read again."""
+        draft.store(part, looked_ns)
+        again: list[SourcePath] = []
+        for outcome in part.outcomes:
+            match outcome.result:
+                case "stored":
+                    pass
+                case "unchanged" if outcome.stat is not None and outcome.source_path in self.ledger:
+                    self.ledger.note_equal(outcome.source_path, outcome.stat, looked_ns)
+                case "source_changed" | "unchanged":
+                    again.append(outcome.source_path)
+                case _:
+                    self._refuse(outcome, draft)
+        return again
+
+    def keep_held(self, draft: Draft) -> None:
+        """Redo documents that cannot be looked at now from the text that the store has kept of them."""
+        snapshot = self.store.snapshot()
+        files = [(path, _kept_text(snapshot, path)) for path in sorted(self.ledger.held) if not draft.holds(path)]
+        segment, _ = build_files([(path, data) for path, data in files if data is not None], self.settings)
+        if segment is not None:
+            draft.keep(segment)
+
+    def _entering(self, entered: set[bytes]) -> Callable[[Root, bytes], None]:
+        def enter(root: Root, relative: bytes) -> None:
+            top = os.fsencode(root.path)
+            folder = top + b"/" + relative if relative else top
+            entered.add(folder)
+            if self.watcher is not None:
+                self.watcher.watch(folder)
+
+        return enter
+
+    def _work(self, look: Look, decided: SyncPlan, draft: Draft, *, redo: bool = False) -> Work:
+        self.ledger.note_look(look, decided)
+        snapshot = self.store.snapshot()
+        read = []
+        for path in decided.read:
+            stat = look.files.get(path)
+            if redo or not self.ledger.is_known_unusable(path, stat):
+                size = stat.size if stat is not None else 0
+                read.append(Sized(_wanted(path, snapshot, draft, redo=redo), size))
+        return Work(tuple(read), tuple(decided.tombstones))
+
+    def _refuse(self, outcome: Outcome, draft: Draft) -> None:
+        path, reason = outcome.source_path, outcome.result
+        if reason == "source_unreadable" and outcome.detail not in _NOT_FOR_US:
+            if path in self.ledger or draft.holds(path):
+                self.ledger.note_held(path, outcome.detail)
+            else:
+                self.ledger.note_unusable(path, None, outcome.detail)
+            return
+        draft.delete([path], self.ledger)
+        if reason not in {"source_missing", "source_escapes_root"}:
+            self.ledger.note_unusable(path, outcome.stat, outcome.detail or reason)
+
+
+def _wanted(path: SourcePath, snapshot: Snapshot, draft: Draft, *, redo: bool) -> Wanted:
+    """Return what to compare the file with: nothing where it is redone, or where the draft has a newer word on it."""
+    found = None if redo or draft.touches(path) else snapshot.find(path)
+    if found is None:
+        return Wanted(path)
+    live, index = found
+    return Wanted(path, live.data.digests[index].tobytes(), live.data.content_hashes[index].tobytes())
+
+
+def _kept_text(snapshot: Snapshot, path: SourcePath) -> bytes | None:
+    found = snapshot.find(path)
+    return bytes(found[0].data.raw(found[1])) if found is not None else None
+

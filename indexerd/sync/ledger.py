@@ -1,0 +1,173 @@
+"""What the writer knows about the sources: what is indexed and trusted, what is skipped, what is held.
+
+Owns: the writer's memory between two looks, and the answer to "is this document held?".
+Knows nothing of: the disk, the store's files, threads.
+Invariants: 1. only the writer changes it; what others read (`held`, `skipped`) is replaced whole, never changed in place.
+    2. it can be lost at any time: a scan and a reading of all files make it anew.
+Purity: pure.
+See: docs/consistency.md (looking and reading).
+"""
+
+from bisect import bisect_left
+from collections.abc import Collection, Iterable, Mapping
+from types import MappingProxyType
+from typing import NamedTuple
+
+from indexerd.model import ContentHash, SourcePath
+from indexerd.ports import SourceStat
+from indexerd.sync.fingerprint import FingerprintCache
+from indexerd.sync.look import UNKNOWN_DEVICE, Look, Place, RootState
+from indexerd.sync.plan import SyncPlan, next_places
+
+
+class Stored(NamedTuple):
+    """A new version of a document: its hash, and the file's stat (None if it was not looked at) and time of look."""
+
+    content_hash: ContentHash
+    stat: SourceStat | None
+    looked_ns: int
+
+
+class Ledger:
+    """The indexed documents by path, with the cache of fingerprints beside them."""
+
+    def __init__(self, indexed: Iterable[tuple[SourcePath, ContentHash]], cache: FingerprintCache) -> None:
+        self._indexed: dict[SourcePath, ContentHash] = dict(indexed)
+        # Sorted, so that the documents below a folder are one range.
+        self._paths: list[SourcePath] = sorted(self._indexed)
+        self.cache = cache
+        self.places: Mapping[SourcePath, Place] = {
+            mount: Place(UNKNOWN_DEVICE, mount=True) for mount in cache.mounts
+        }
+        self.roots: dict[str, RootState] = {}
+        self.held_paths: frozenset[SourcePath] = frozenset()
+        self._held: Mapping[SourcePath, str] = MappingProxyType({})
+        self.skipped: Mapping[SourcePath, str] = MappingProxyType({})
+        self._unusable: dict[SourcePath, tuple[SourceStat, str]] = {}
+
+    def __len__(self) -> int:
+        return len(self._indexed)
+
+    def __contains__(self, path: SourcePath) -> bool:
+        return path in self._indexed
+
+    @property
+    def indexed(self) -> Mapping[SourcePath, ContentHash]:
+        """Return every indexed document with its hash."""
+        return self._indexed
+
+    @property
+    def held(self) -> Mapping[SourcePath, str]:
+        """Return the documents that cannot be looked at now, with the reason."""
+        return self._held
+
+    @held.setter
+    def held(self, held: Mapping[SourcePath, str]) -> None:
+        if held is not self._held:
+            self._held = held
+            self.held_paths = frozenset(held)
+
+    def within(self, scope: Collection[SourcePath]) -> dict[SourcePath, ContentHash]:
+        """Return the indexed documents at or below any of these paths; the empty path stands for all."""
+        if "" in scope:
+            return dict(self._indexed)
+        found: dict[SourcePath, ContentHash] = {}
+        for top in scope:
+            if top in self._indexed:
+                found[top] = self._indexed[top]
+            # "0" follows "/": the range of all paths that begin with `top/`.
+            first, last = bisect_left(self._paths, f"{top}/"), bisect_left(self._paths, f"{top}0")
+            found.update((path, self._indexed[path]) for path in self._paths[first:last])
+        return found
+
+    def note_look(self, look: Look, plan: SyncPlan) -> None:
+        """Take in what a look found beside the files to read: roots, mounts, what is skipped and held."""
+        self.places = next_places(self.places, look, plan.held)
+        self.roots.update(look.roots)
+        self.cache.mounts = frozenset(path for path, place in self.places.items() if place.mount)
+        self.held = _replaced(self.held, look.scope, plan.held)
+        skipped = {entry.source_path: entry.reason for entry in plan.skipped}
+        # A file known to be unusable is not read again while it stays as it is; it stays on the list.
+        for path, (stat, reason) in self._unusable.items():
+            if look.files.get(path) == stat:
+                skipped[path] = reason
+        self.skipped = _replaced(self.skipped, look.scope, skipped)
+
+    def is_known_unusable(self, path: SourcePath, stat: SourceStat | None) -> bool:
+        """Return whether this very state of the file was read before and is of no use."""
+        known = self._unusable.get(path)
+        return known is not None and known[0] == stat
+
+    def note_stored(
+        self, stored: Mapping[SourcePath, Stored], deleted: Iterable[SourcePath]
+    ) -> None:
+        """Take in what a publish made true.
+
+        Args:
+            stored: Each document now indexed in a new version.
+            deleted: Documents that are no more.
+        """
+        fresh = [path for path in stored if path not in self._indexed]
+        gone = {path for path in deleted if path in self._indexed}
+        for path, version in stored.items():
+            self._indexed[path] = version.content_hash
+            self._unusable.pop(path, None)
+            if version.stat is not None:
+                self.cache.record(path, version.stat, version.content_hash, version.looked_ns)
+        for path in gone:
+            del self._indexed[path]
+            self.cache.forget(path)
+        self._reorder(fresh, gone)
+        self._drop({path for path, version in stored.items() if version.stat is not None} | gone)
+
+    def note_equal(self, path: SourcePath, stat: SourceStat, looked_ns: int) -> None:
+        """Take in that a file was read and is what is indexed."""
+        self.cache.record(path, stat, self._indexed[path], looked_ns)
+        self._drop({path})
+
+    def note_unusable(self, path: SourcePath, stat: SourceStat | None, reason: str) -> None:
+        """Take in that a file was read and cannot be indexed as it is."""
+        if stat is not None:
+            self._unusable[path] = (stat, reason)
+        self.skipped = MappingProxyType({**self.skipped, path: reason})
+
+    def note_held(self, path: SourcePath, reason: str) -> None:
+        """Take in that an indexed document cannot be looked at."""
+        self.held = MappingProxyType({**self.held, path: reason})
+
+    def _reorder(self, fresh: list[SourcePath], gone: set[SourcePath]) -> None:
+        if len(fresh) + len(gone) > 64:
+            self._paths = sorted(self._indexed)
+            return
+        for path in gone:
+            del self._paths[bisect_left(self._paths, path)]
+        for path in fresh:
+            self._paths.insert(bisect_left(self._paths, path), path)
+
+    def _drop(self, paths: set[SourcePath]) -> None:
+        if not paths.isdisjoint(self.held):
+            self.held = MappingProxyType({path: why for path, why in self.held.items() if path not in paths})
+        if not paths.isdisjoint(self.skipped):
+            self.skipped = MappingProxyType({path: why for path, why in self.skipped.items() if path not in paths})
+
+
+def _replaced(
+    old: Mapping[SourcePath, str], scope: Collection[SourcePath], new: Mapping[SourcePath, str]
+) -> Mapping[SourcePath, str]:
+    """Return the entries outside the scope together with the new ones."""
+    if not old and not new:
+        return old
+    kept = {} if "" in scope else {path: why for path, why in old.items() if not is_within(path, scope)}
+    return MappingProxyType(kept | dict(new))
+
+
+def is_within(path: SourcePath, scope: Collection[SourcePath]) -> bool:
+    """Return whether a path is at or below one of those of the scope."""
+    if "" in scope or path in scope:
+        return True
+    at = path.rfind("/")
+    while at > 0:
+        if path[:at] in scope:
+            return True
+        at = path.rfind("/", 0, at)
+    return False

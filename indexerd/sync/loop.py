@@ -1,0 +1,308 @@
+"""The writer's thread, and what others may ask of it: the barrier, repair, status.
+
+Owns: the thread, the answer to "is everything written before now searchable?".
+Knows nothing of: queries, sockets, how a look or a read is done.
+Invariants: 1. one thread writes. 2. `current` is said only when every hint taken before the question is resolved. 3. whatever
+    fails in a step, the thread goes on. 4. at idle it wakes for its timers only.
+Purity: shell (one thread).
+See: docs/consistency.md (the barrier), docs/operations.md (problems).
+"""
+
+import logging
+import os
+import threading
+from collections.abc import Callable, Iterable, Sequence
+
+from indexerd.errors import NotFoundError
+from indexerd.model import Root, Settings, SourcePath
+from indexerd.ports import Clock, Sources, StoreFilesystem
+from indexerd.store import Snapshot, Store
+from indexerd.sync.apply import Tally
+from indexerd.sync.pending import Hint, Kind
+from indexerd.sync.roots import is_remote, parse_mounts, read_mounts
+from indexerd.sync.scan import Scanner
+from indexerd.sync.status import Barrier, BarrierState, Named, RootStatus, SyncReport, SyncStatus, state_of
+from indexerd.sync.stepper import Stepper, SyncOptions
+from indexerd.sync.upkeep import Upkeep
+from indexerd.sync.watcher import Watcher
+
+_log = logging.getLogger(__name__)
+
+# A bulk run of more files than this will not be over within anybody's wait.
+_LONG_RUN_FILES = 1000
+
+
+class SyncLoop:
+    """Keeps one store in step with its roots: `start` for a daemon, `sync_once` alone for one shot."""
+
+    def __init__(  # noqa: PLR0913 (the composition root names each)
+        self,
+        *,
+        store: Store,
+        sources: Sources,
+        scanner: Scanner,
+        roots: Sequence[Root],
+        settings: Settings,
+        clock: Clock,
+        options: SyncOptions,
+        watcher: Watcher | None = None,
+        fs: StoreFilesystem | None = None,
+    ) -> None:
+        """Make a loop that is not running yet.
+
+        Args:
+            store: Open, with the writer's lock.
+            sources: Reads below the roots.
+            scanner: Looks below the same roots.
+            roots: What to index.
+            settings: How.
+            clock: Time.
+            options: How to sync.
+            watcher: Not started; None to rely on scans alone. Dropped where events cannot work.
+            fs: The state directory, for the file of fingerprints; None keeps none.
+        """
+        usable = watcher if not options.poll else None
+        self._stepper = Stepper(
+            store=store,
+            sources=sources,
+            scanner=scanner,
+            roots=roots,
+            settings=settings,
+            clock=clock,
+            options=options,
+            watcher=usable,
+            fs=fs,
+        )
+        self._store, self._sources, self._clock = store, sources, clock
+        self._roots = tuple(roots)
+        self._thread: threading.Thread | None = None
+        self._stopping = False
+        self._upkeep = Upkeep(store, lambda: not store.snapshot().durable, self._report_upkeep)
+
+    # The thread.
+
+    def start(self) -> None:
+        """Start watching, then the thread; the first thing it does is a full scan."""
+        stepper = self._stepper
+        if stepper.watcher is not None:
+            try:
+                stepper.watcher.start(frozenset(os.fsencode(root.path) for root in self._roots), stepper.note)
+            except OSError as error:
+                stepper.give_up_watching(f"no watch to be had ({error}); the roots are scanned instead")
+        self._name_remote_roots()
+        with stepper.lock:
+            stepper.pending.doubt()
+        self._stopping = False
+        self._thread = threading.Thread(target=self._run, name="indexerd-sync", daemon=True)
+        self._upkeep.start()
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End the threads after the step under way, and save the fingerprints. The store's last checkpoint is the caller's."""
+        thread, self._thread = self._thread, None
+        if thread is None:
+            return
+        with self._stepper.lock:
+            self._stopping = True
+            self._stepper.wake.notify_all()
+            self._stepper.resolved.notify_all()
+        thread.join()
+        self._upkeep.stop()
+        if self._stepper.watcher is not None:
+            self._stepper.watcher.stop()
+        self._stepper.writer.stop()
+        self._stepper.save()
+
+    def _run(self) -> None:
+        stepper = self._stepper
+        while not self._stopping:
+            try:
+                stepper.step()
+            except Exception as error:
+                _log.exception("a step of the sync failed; what it took is put back")
+                stepper.failed(error)
+            with stepper.lock:
+                save = stepper.save_due()
+            if save:
+                stepper.save()
+            with stepper.lock:
+                wait = stepper.seconds_to_wait()
+                if wait > 0 and not self._stopping:
+                    stepper.wake.wait(wait)
+
+    # What others ask.
+
+    def barrier(self, deadline: float) -> Barrier:
+        """Wait until everything written before this call is searchable.
+
+        Args:
+            deadline: Moment of the monotonic clock at which to stop waiting.
+
+        Returns:
+            `current`: it is. `pending`: not in time. `building`: a first index, or one for new settings, is being made.
+        """
+        began = self._clock.monotonic()
+        number = self._seen_so_far()
+        state = self._wait_for(number, deadline)
+        return Barrier(state, self._clock.monotonic() - began)
+
+    def repair(self, paths: Iterable[SourcePath], deadline: float) -> bool:
+        """Read some documents anew before everything else; return whether that was done in time."""
+        places = [place for place in map(self._sources.absolute, paths) if place is not None]
+        stepper = self._stepper
+        with stepper.lock:
+            # `touched`: a writer that is at work on one of them right now is still waited for, if shortly.
+            hints = [Hint(place, Kind.TOUCHED) for place in places]
+            number = stepper.pending.add(hints, self._clock.monotonic(), urgent=True)
+        return self._wait_for(number, deadline) == "current"
+
+    def reconcile(self) -> None:
+        """Look at everything now (SIGHUP, a resume from sleep)."""
+        with self._stepper.lock:
+            self._stepper.pending.doubt()
+            self._stepper.wake.notify_all()
+
+    def sync_once(self, paths: Sequence[str] | None = None) -> SyncReport:
+        """Bring the index up to date and say what that took: with the thread if it runs, else here and now.
+
+        Args:
+            paths: Absolute paths or source paths; files and folders, which need not exist any more. None for all.
+
+        Raises:
+            NotFoundError: A path lies in no root; nothing was done.
+            OSError: Without the thread: nothing of what failed was published.
+            StoreError: As `OSError`.
+        """
+        stepper = self._stepper
+        hints = [Hint(self._place_of(path), tree=True) for path in paths or ()]
+        before = stepper.writer.total
+        with stepper.lock:
+            number = stepper.pending.doubt() if paths is None else stepper.pending.add(hints, self._clock.monotonic())
+            stepper.pending.hurry(number)
+            stepper.wake.notify_all()
+        if self._thread is not None:
+            self._wait_for(number, float("inf"))
+        else:
+            stepper.run_until(number)
+            stepper.save()
+        return self._report(stepper.writer.total, before)
+
+    def held(self) -> frozenset[SourcePath]:
+        """Return the documents that cannot be looked at now: not eligible."""
+        return self._stepper.ledger.held_paths
+
+    def modified(self, path: SourcePath) -> int | None:
+        """Return the modification time (ns since 1970) of an indexed file as it was last read; None if not known."""
+        known = self._stepper.ledger.cache.get(path)
+        return known.stat.mtime_ns if known is not None else None
+
+    def building(self) -> bool:
+        """Return whether a first index, or one for new settings, is being made."""
+        return self._stepper.building
+
+    def on_publish(self, callback: Callable[[Snapshot], None]) -> Callable[[], None]:
+        """Have each new snapshot told, on the writer's thread; return a function that ends it."""
+        callbacks = self._stepper.callbacks
+        callbacks.append(callback)
+
+        def end() -> None:
+            if callback in callbacks:
+                callbacks.remove(callback)
+
+        return end
+
+    def status(self) -> SyncStatus:
+        """Return one moment of the sync."""
+        stepper, ledger = self._stepper, self._stepper.ledger
+        watcher = stepper.watcher
+        counters = watcher.statistics() if watcher is not None else None
+        with stepper.lock:
+            progress = stepper.writer.progress()
+            left = progress.total - progress.done if progress is not None else 0
+            pending = stepper.pending.count() + left
+            reconciled_at = stepper.reconciled_at
+        problems = stepper.problems.entries
+        return SyncStatus(
+            state=state_of(building=stepper.building, pending=pending, problems=problems),
+            generation=self._store.snapshot().generation,
+            roots=tuple(
+                RootStatus(root.label, root.path, ledger.roots.get(root.label, "ok")) for root in self._roots
+            ),
+            pending=pending,
+            reconciled_age_seconds=self._clock.monotonic() - reconciled_at if reconciled_at is not None else None,
+            overflows=counters.overflows if counters is not None else 0,
+            watches=counters.watches if counters is not None else 0,
+            skipped=_named(ledger.skipped.items()),
+            held=_named(ledger.held.items()),
+            problems=problems,
+            progress=progress,
+        )
+
+    def _seen_so_far(self) -> int:
+        """Take in all that has happened up to now; return the number that stands for it."""
+        stepper = self._stepper
+        if stepper.watcher is not None:
+            stepper.watcher.drain()
+        unwatched = stepper.unwatched()
+        now = self._clock.monotonic()
+        with stepper.lock:
+            stepper.check_roots(now)
+            if unwatched:
+                stepper.pending.add([Hint(folder, tree=True) for folder in unwatched], now, urgent=True)
+                stepper.wake.notify_all()
+            return stepper.pending.last()
+
+    def _wait_for(self, number: int, deadline: float) -> BarrierState:
+        stepper = self._stepper
+        with stepper.lock:
+            if stepper.pending.resolved_through() < number:
+                stepper.pending.hurry(number)
+                stepper.wake.notify_all()
+            while stepper.pending.resolved_through() < number or stepper.building:
+                remaining = deadline - self._clock.monotonic()
+                if remaining <= 0 or self._is_hopeless(deadline):
+                    return "building" if stepper.building else "pending"
+                stepper.resolved.wait(min(remaining, threading.TIMEOUT_MAX))
+        return "current"
+
+    def _is_hopeless(self, deadline: float) -> bool:
+        """Return whether waiting is sure to be in vain: then the answer is given at once."""
+        stepper = self._stepper
+        progress = stepper.writer.progress()
+        long_run = progress is not None and progress.total - progress.done > _LONG_RUN_FILES and deadline != float("inf")
+        return self._thread is None or self._stopping or stepper.retry_at > deadline or long_run
+
+    def _place_of(self, path: str) -> bytes:
+        place = os.fsencode(path) if path.startswith("/") else self._sources.absolute(SourcePath(path))
+        if place is None or self._stepper.scanner.locate(place) is None:
+            raise NotFoundError(f"{path!r} lies in no root of this profile")
+        return place
+
+    def _report(self, total: Tally, before: Tally) -> SyncReport:
+        ledger, snapshot = self._stepper.ledger, self._store.snapshot()
+        added, updated = total.added - before.added, total.updated - before.updated
+        return SyncReport(
+            generation=snapshot.generation,
+            durable=snapshot.durable,
+            added=added,
+            updated=updated,
+            unchanged=max(len(ledger) - added - updated, 0),
+            deleted=total.deleted - before.deleted,
+            skipped=_named(ledger.skipped.items()),
+            held=_named(ledger.held.items()),
+            chunks_active=snapshot.chunk_count,
+            unsafe_chunks=snapshot.unsafe_chunk_count,
+        )
+
+    def _report_upkeep(self, code: str, error: Exception | None) -> None:
+        self._stepper.problems.set(code, None if error is None else f"{error}; it is tried again")
+
+    def _name_remote_roots(self) -> None:
+        mounts = parse_mounts(read_mounts())
+        remote = [root.label for root in self._roots if is_remote(mounts, os.path.realpath(os.fsencode(root.path)))]
+        if remote and self._stepper.watcher is not None:
+            self._stepper.give_up_watching(f"{', '.join(remote)}: a network file system reports no changes made elsewhere")
+
+
+def _named(entries: Iterable[tuple[SourcePath, str]]) -> tuple[Named, ...]:
+    return tuple(Named(path, reason) for path, reason in sorted(entries))

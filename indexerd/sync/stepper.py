@@ -1,0 +1,355 @@
+"""One step of the sync after another: what is due is taken, read, published; what fails is put back.
+
+Owns: the list of hints and its lock, the order of a step, the back-off after a failure, the standing problems.
+Knows nothing of: which thread steps, who asks what.
+Invariants: 1. a failed step consumes nothing: its batch is taken back, and the problem stands until a step succeeds. 2. the
+    lock is never held while looking, reading or publishing. 3. lost events lead to a fresh watch and a full scan.
+Purity: shell (through the writer and the watcher).
+See: docs/consistency.md (the writer), docs/operations.md (problems).
+"""
+
+import errno
+import os
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from indexerd.indexing import settings_fingerprint
+from indexerd.model import ContentHash, Root, Settings, SourcePath
+from indexerd.ports import Clock, Sources, StoreFilesystem
+from indexerd.store import Snapshot, Store
+from indexerd.sync.bulk import Bulk
+from indexerd.sync.cycle import Cycle
+from indexerd.sync.ledger import Ledger
+from indexerd.sync.memory import load_cache, save_cache
+from indexerd.sync.pending import HURRIED, Batch, Hint, Kind, Pending, Taken
+from indexerd.sync.problems import Standing
+from indexerd.sync.roots import RootIdentities
+from indexerd.sync.scan import Scanner
+from indexerd.sync.timetable import (
+    ROOT_CHECK_SECONDS,
+    ROOT_RETRY_SECONDS,
+    SAMPLE_FILES,
+    SAMPLE_SECONDS,
+    SAVE_SECONDS,
+    BackOff,
+    STILL_CHANGING_SECONDS,
+    Overflows,
+    Timetable,
+)
+from indexerd.sync.watcher import Watcher
+from indexerd.sync.worker import Brief
+from indexerd.sync.writer import Again, Writer
+
+# Of one batch: more than a burst ever names, less than what would make a list slow to sort.
+_BATCH_PATHS = 20_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SyncOptions:
+    """How to sync.
+
+    Attributes:
+        max_file_bytes: Larger files are skipped.
+        workers: Worker processes for bulk reading; 0 reads everything in this process.
+        poll_seconds: Interval of full scans where events cannot be had.
+        poll: Never rely on events.
+    """
+
+    max_file_bytes: int
+    workers: int = 2
+    poll_seconds: float = 10.0
+    poll: bool = False
+
+
+class Stepper:
+    """The sync without a thread. `step` is called by one thread at a time; `note` and `lock` are for all."""
+
+    def __init__(  # noqa: PLR0913 (the composition root names each)
+        self,
+        *,
+        store: Store,
+        sources: Sources,
+        scanner: Scanner,
+        roots: Sequence[Root],
+        settings: Settings,
+        clock: Clock,
+        options: SyncOptions,
+        watcher: Watcher | None,
+        fs: StoreFilesystem | None,
+    ) -> None:
+        self.store, self.scanner, self.clock, self.roots = store, scanner, clock, tuple(roots)
+        self.options, self._fs = options, fs
+        # Guards the hints, the timetable and the flags below. Taken after the watcher's own lock, never before it.
+        self.lock = threading.Lock()
+        self.wake = threading.Condition(self.lock)
+        self.resolved = threading.Condition(self.lock)
+        self.pending = Pending()
+        self.timetable = Timetable(poll_seconds=options.poll_seconds if watcher is None else None)
+        self.problems = Standing(clock)
+        self.watcher = watcher
+        self.identities = RootIdentities(root.path for root in self.roots)
+        snapshot = store.snapshot()
+        self.ledger = Ledger(_indexed(snapshot), load_cache(fs))
+        brief = Brief(self.roots, options.max_file_bytes, settings)
+        self.writer = Writer(
+            cycle=Cycle(
+                roots=self.roots,
+                scanner=scanner,
+                sources=sources,
+                store=store,
+                ledger=self.ledger,
+                settings=settings,
+                clock=clock,
+                watcher=watcher,
+            ),
+            fingerprint=settings_fingerprint(settings),
+            new_bulk=lambda: Bulk(brief, sources, self.notify, workers=options.workers),
+        )
+        self.building = snapshot.generation == 0 or self.writer.redo
+        self.reconciled_at: float | None = None
+        self.retry_at = 0.0
+        self.callbacks: list[Callable[[Snapshot], None]] = []
+        self._overflows = Overflows()
+        self._back_off = BackOff()
+        self._unsaved = False
+        # What a failure now would be called in the status.
+        self._phase = "sync_failed"
+
+    # What others tell.
+
+    def notify(self) -> None:
+        """Wake the stepping thread: something may be due."""
+        with self.lock:
+            self.wake.notify_all()
+
+    def note(self, hints: tuple[Hint, ...], overflowed: bool) -> None:
+        """Take in what the watcher read; called under the watcher's lock, so that no barrier can fall between."""
+        now = self.clock.monotonic()
+        with self.lock:
+            self.pending.add(hints, now)
+            if overflowed:
+                self.pending.doubt(self._overflows.lost(now))
+                self.problems.report("events_lost", "the kernel's event queue overflowed; everything is scanned again")
+            self.wake.notify_all()
+
+    def check_roots(self, now: float) -> None:
+        """Note the roots that are not the folders they were. Call with the lock held."""
+        changed = [Hint(os.fsencode(path), tree=True) for path in self.identities.changed()]
+        if changed:
+            self.pending.add(changed, now, urgent=True)
+            self.wake.notify_all()
+
+    def unwatched(self) -> tuple[bytes, ...]:
+        """Return the topmost folders in which changes are not reported: they need a look instead."""
+        if self.watcher is None:
+            return tuple(os.fsencode(root.path) for root in self.roots)
+        # A folder that may not be read is held, and its parent reports when that changes.
+        folders = sorted(f for f, cause in self.watcher.refused().items() if cause not in (errno.EACCES, errno.EPERM))
+        tops: list[bytes] = []
+        for folder in folders:
+            if not tops or not folder.startswith(tops[-1] + b"/"):
+                tops.append(folder)
+        return tuple(tops)
+
+    def give_up_watching(self, why: str) -> None:
+        """Rely on scans from now on, and say so."""
+        watcher, self.watcher = self.watcher, None
+        if watcher is not None:
+            watcher.stop()
+        self.timetable.poll_seconds = self.options.poll_seconds
+        self.problems.report("polling", why)
+
+    # The step.
+
+    def step(self) -> None:
+        """Do what is due now.
+
+        Raises:
+            Exception: What was taken is put back. Tell `failed`, and step again when it says so; or give up.
+        """
+        now = self.clock.monotonic()
+        with self.lock:
+            self._tick(now)
+            batch = self._take(now)
+        if batch is not None:
+            self._work(batch)
+        if self.retry_at <= now:
+            self._put_back(self.writer.advance())
+            now = self.clock.monotonic()
+            due = self.writer.publish_due(now)
+            if due is not None and due <= now:
+                self._publish(now)
+
+    def failed(self, error: Exception) -> None:
+        """Note that a step failed: the next one that takes anything comes after the back-off."""
+        self.retry_at = self.clock.monotonic() + self._back_off.failed()
+        name = errno.errorcode.get(error.errno or 0, "") if isinstance(error, OSError) else type(error).__name__
+        self.problems.report(self._phase, f"{name}: {error}; the last generation is kept and it is tried again")
+
+    def seconds_to_wait(self) -> float:
+        """Return how long nothing will be due. Call with the lock held."""
+        now = self.clock.monotonic()
+        if self.retry_at <= now and self.writer.results_ready():
+            return 0.0
+        moments = [self.timetable.next_moment()]
+        hints = None if self.writer.redo and self.writer.bulk_running() else self.pending.next_due()
+        publish = self.writer.publish_due(now)
+        moments += [max(moment, self.retry_at) for moment in (hints, publish) if moment is not None]
+        return max(0.0, min(moments) - now)
+
+    def run_until(self, number: int) -> None:
+        """Step in this thread until everything up to a number is resolved.
+
+        Files that never stop changing are given up after a while and listed as skipped.
+
+        Raises:
+            Exception: A step failed; what it took is put back.
+        """
+        give_up = self.clock.monotonic() + STILL_CHANGING_SECONDS
+        while True:
+            self.step()
+            with self.lock:
+                if self.pending.resolved_through() >= number:
+                    return
+                if self.writer.bulk_running():
+                    give_up = self.clock.monotonic() + STILL_CHANGING_SECONDS
+                elif self.clock.monotonic() >= give_up:
+                    self.writer.give_up_changing(self.pending.abandon())
+                    return
+                wait = self.seconds_to_wait()
+                if wait > 0:
+                    self.wake.wait(wait)
+
+    def is_quiet(self) -> bool:
+        """Return whether nothing is known that is not published. Call with the lock held."""
+        return not self.pending.count() and not self.writer.bulk_running()
+
+    def save(self) -> None:
+        """Write the fingerprints down, if there is anything new. Called by the stepping thread."""
+        if self._unsaved:
+            self._unsaved = False
+            save_cache(self._fs, self.ledger.cache)
+
+    def save_due(self) -> bool:
+        """Return whether it is time to write the fingerprints down. Call with the lock held."""
+        now = self.clock.monotonic()
+        if not self._unsaved or now < self.timetable.save or not self.is_quiet():
+            return False
+        self.timetable.save = now + SAVE_SECONDS
+        return True
+
+    def _take(self, now: float) -> Batch | None:
+        if self.retry_at > now or (self.writer.redo and self.writer.bulk_running()):
+            return None
+        return self.pending.take(now, _BATCH_PATHS)
+
+    def _work(self, batch: Batch) -> None:
+        began = self.clock.monotonic()
+        self._phase = "sync_failed"
+        try:
+            if batch.reconcile:
+                self._renew_watch()
+            again = self.writer.take(batch)
+        except Exception:
+            with self.lock:
+                self.pending.undo(batch, began, began)
+            raise
+        self._put_back(again)
+        self._unsaved = True
+        if batch.reconcile:
+            self._reconciled(began)
+        self._refresh_problems()
+
+    def _renew_watch(self) -> None:
+        watcher = self.watcher
+        if watcher is not None and (self._overflows.pending() or not watcher.statistics().alive):
+            watcher.restart()
+
+    def _reconciled(self, began: float) -> None:
+        now = self.clock.monotonic()
+        with self.lock:
+            self.reconciled_at = now
+            self.timetable.reconciled(now, now - began)
+            if self._overflows.pending() and not self.pending.doubtful():
+                self._overflows.scanned(now)
+                self.problems.clear("events_lost")
+
+    def _publish(self, now: float) -> None:
+        self._phase = "publish_failed"
+        before = self.store.snapshot().generation
+        batches = self.writer.publish(now)
+        self.retry_at = 0.0
+        self._back_off.succeeded()
+        for code in ("publish_failed", "sync_failed"):
+            self.problems.clear(code)
+        recent = [self._absolute(path) for path in self.writer.take_recent()]
+        snapshot = self.store.snapshot()
+        with self.lock:
+            for batch in batches:
+                self.pending.done(batch)
+            if self.reconciled_at is not None and not self.writer.bulk_running():
+                self.building = False
+            self.timetable.look_again(recent, now)
+            self.resolved.notify_all()
+        if snapshot.generation != before:
+            for callback in tuple(self.callbacks):
+                callback(snapshot)
+
+    def _put_back(self, again: Again | None) -> None:
+        if again is None:
+            return
+        now = self.clock.monotonic()
+        taken = [Taken(self._absolute(path), tree=False, oldest=again.number, first=now) for path in again.paths]
+        with self.lock:
+            self.pending.put_back(taken, now, writing=again.changing, not_before=now + HURRIED)
+
+    def _absolute(self, path: SourcePath) -> bytes:
+        found = self.writer.cycle.sources.absolute(path)
+        assert found is not None, "a document of a look lies below a root"
+        return found
+
+    def _refresh_problems(self) -> None:
+        states = sorted(f"{label}: {state}" for label, state in self.ledger.roots.items() if state != "ok")
+        self.problems.set("root_unavailable", "; ".join(states) or None)
+        if self.watcher is None:
+            return
+        refused = self.unwatched()
+        names = ", ".join(os.fsdecode(folder) for folder in refused[:3])
+        detail = f"{len(refused)} folders are not watched ({names}); raise fs.inotify.max_user_watches"
+        self.problems.set("watch_limit", detail if refused else None)
+
+    # The timers.
+
+    def _tick(self, now: float) -> None:
+        table = self.timetable
+        if now >= table.root_check:
+            table.root_check = now + ROOT_CHECK_SECONDS
+            self.check_roots(now)
+            self._retry(now)
+        if now >= table.reconcile:
+            table.reconcile = float("inf")
+            self.pending.survey()
+        again = table.recent_due(now)
+        if now >= table.sample:
+            table.sample = now + SAMPLE_SECONDS
+            again += map(self._absolute, self.ledger.cache.sample(self.ledger.indexed, SAMPLE_FILES))
+        self.pending.add([Hint(path, Kind.TOUCHED) for path in again], now)
+
+    def _retry(self, now: float) -> None:
+        """Look again at roots that were not there, at folders that could not be watched, at a watch that died."""
+        table = self.timetable
+        if now >= table.root_retry:
+            table.root_retry = now + ROOT_RETRY_SECONDS
+            gone = [os.fsencode(root.path) for root in self.roots if self.ledger.roots.get(root.label, "ok") != "ok"]
+            self.pending.add([Hint(path, tree=True) for path in gone], now)
+        if self.watcher is not None and not self.watcher.statistics().alive:
+            self.pending.doubt()
+
+
+def _indexed(snapshot: Snapshot) -> list[tuple[SourcePath, ContentHash]]:
+    """Return every living document with its hash."""
+    return [
+        (live.data.paths[index], ContentHash(live.data.content_hashes[index].tobytes()))
+        for live, index in snapshot.documents()
+    ]

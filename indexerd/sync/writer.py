@@ -1,0 +1,200 @@
+"""The one writer: takes batches of hints, reads what they lead to, publishes, and says which batches are resolved.
+
+Owns: what is read at once and what in bulk, when a draft is published, which batches wait for which publish.
+Knows nothing of: threads, locks, who waits, how failures are retried.
+Invariants: 1. a batch is resolved only after all it led to is published, or found to change nothing. 2. a newer read of a file
+    never overtakes an older one that is still under way. 3. while a set is redone for new settings nothing of it is visible.
+Purity: shell (through the cycle and the store).
+See: docs/consistency.md (the writer).
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from indexerd.model import SourcePath
+from indexerd.naming import source_path
+from indexerd.sync.apply import Draft, Tally
+from indexerd.sync.bulk import Bulk, Sized
+from indexerd.sync.cycle import Cycle, Work
+from indexerd.sync.pending import Batch
+from indexerd.sync.reading import Slice, read_slice
+from indexerd.sync.status import Progress
+
+# Above either of these a batch is read in bulk, so that an urgent file need not wait for its end.
+INLINE_FILES = 64
+INLINE_BYTES = 1 << 20
+# A first index shows something after a second, then every few seconds: each publish costs a manifest and a merge later.
+FIRST_PUBLISH_SECONDS = 1.0
+NEXT_PUBLISH_SECONDS = 3.0
+
+
+class Again(NamedTuple):
+    """Files of a batch to be read again, under the batch's oldest number, so that the barrier still waits for them."""
+
+    paths: tuple[SourcePath, ...]
+    number: int
+    changing: bool
+
+
+@dataclass(slots=True, kw_only=True)
+class Writer:
+    """The state of the writer between two steps. Used by one thread at a time.
+
+    Attributes:
+        cycle: Looks and reads.
+        fingerprint: Of the settings in force.
+        new_bulk: Makes a bulk run.
+        redo: The published set has other settings and is being made anew.
+    """
+
+    cycle: Cycle
+    fingerprint: str
+    new_bulk: Callable[[], Bulk]
+    redo: bool = False
+    total: Tally = Tally()
+    _draft: Draft = field(init=False)
+    _bulk: Bulk | None = None
+    _open: list[Batch] = field(default_factory=list)
+    _open_in_bulk: list[Batch] = field(default_factory=list)
+    _published_at: float | None = None
+    _bulk_began: float = 0.0
+    _bulk_looked_ns: int = 0
+    _recent: set[SourcePath] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        snapshot = self.cycle.store.snapshot()
+        self.redo = snapshot.generation > 0 and snapshot.settings != self.fingerprint
+        self._draft = Draft(self.cycle.settings, self.fingerprint, replace_all=self.redo)
+
+    def take(self, batch: Batch) -> Again | None:
+        """Look at what a batch names; read it at once if it is little, else begin to read it in bulk.
+
+        Returns:
+            Files to be put back under the batch's number, if there are any.
+        """
+        work = self._look(batch)
+        self._draft.delete(work.tombstones, self.cycle.ledger)
+        busy = self._bulk.busy() if self._bulk is not None else frozenset()
+        later = tuple(file.want.source_path for file in work.read if file.want.source_path in busy)
+        now = tuple(file for file in work.read if file.want.source_path not in busy) if later else work.read
+        if self.redo or _is_much(now):
+            self._begin_bulk(now)
+            self._open_in_bulk.append(batch)
+            changed: list[SourcePath] = []
+        else:
+            changed = self._read(now)
+            self._open.append(batch)
+        again = (*later, *changed)
+        return Again(again, batch.oldest, bool(changed)) if again else None
+
+    def advance(self) -> Again | None:
+        """Take in what bulk reading has finished; return files to be put back, if there are any."""
+        if self._bulk is None:
+            return None
+        again: list[SourcePath] = []
+        for part in self._bulk.collect():
+            again.extend(self._receive(part, self._bulk_looked_ns))
+        if not again:
+            return None
+        return Again(tuple(again), min(batch.oldest for batch in self._open_in_bulk), True)
+
+    def publish_due(self, now: float) -> float | None:
+        """Return the moment when `publish` should be called; None while there is nothing to publish or to resolve."""
+        if not self.bulk_running():
+            waiting = self._open or self._open_in_bulk or self._bulk is not None
+            return now if waiting or self._draft else None
+        if self.redo or not (self._draft or self._open):
+            return None
+        if self._open:
+            return now
+        if self._published_at is None or self._published_at < self._bulk_began:
+            return self._bulk_began + FIRST_PUBLISH_SECONDS
+        return self._published_at + NEXT_PUBLISH_SECONDS
+
+    def publish(self, now: float) -> list[Batch]:
+        """Publish the draft if it changes anything; return the batches that are resolved by it.
+
+        Raises:
+            OSError: Nothing changed; call again later.
+            StoreError: As `OSError`.
+        """
+        ended = not self.bulk_running()
+        if self.redo:
+            self.cycle.keep_held(self._draft)
+        if self._draft.ready():
+            _, tally = self._draft.publish(self.cycle.store, self.cycle.ledger)
+            self.total += tally
+            self._published_at = now
+            self.redo = False
+            self._draft = Draft(self.cycle.settings, self.fingerprint)
+        resolved, self._open = self._open, []
+        if ended:
+            resolved += self._open_in_bulk
+            self._open_in_bulk = []
+            self.stop()
+        return resolved
+
+    def give_up_changing(self, places: Iterable[bytes]) -> None:
+        """List files that never held still long enough to be read."""
+        for place in places:
+            found = self.cycle.scanner.locate(place)
+            if found is not None:
+                self.cycle.ledger.note_unusable(source_path(*found), None, "source_changed")
+
+    def bulk_running(self) -> bool:
+        """Return whether a bulk run is under way."""
+        return self._bulk is not None and self._bulk.running()
+
+    def results_ready(self) -> bool:
+        """Return whether `advance` has something to take in now."""
+        return self._bulk is not None and self._bulk.ready()
+
+    def take_recent(self) -> list[SourcePath]:
+        """Return the files read since the last call whose stat is too fresh to be believed; each is returned once."""
+        recent, self._recent = self._recent, set()
+        cache, indexed = self.cycle.ledger.cache, self.cycle.ledger.indexed
+        return [
+            path
+            for path in sorted(recent)
+            if (known := cache.get(path)) is not None
+            and path in indexed
+            and not cache.believes(path, known.stat, indexed[path])
+        ]
+
+    def progress(self) -> Progress | None:
+        """Return how far the bulk run is; None when there is none."""
+        bulk = self._bulk
+        return Progress(bulk.done_files, bulk.total_files) if bulk is not None else None
+
+    def stop(self) -> None:
+        """End a bulk run; what it had not yet given back is read another time."""
+        bulk, self._bulk = self._bulk, None
+        if bulk is not None:
+            bulk.stop()
+
+    def _look(self, batch: Batch) -> Work:
+        if batch.reconcile:
+            return self.cycle.survey(batch.hints, self._draft, redo=self.redo)
+        return self.cycle.look(batch.hints, self._draft)
+
+    def _read(self, files: Sequence[Sized]) -> list[SourcePath]:
+        looked_ns = self.cycle.clock.now_ns()
+        part = read_slice([file.want for file in files], self.cycle.sources, self.cycle.settings)
+        return self._receive(part, looked_ns)
+
+    def _receive(self, part: Slice, looked_ns: int) -> list[SourcePath]:
+        self._recent.update(outcome.source_path for outcome in part.outcomes if outcome.stat is not None)
+        return self.cycle.receive(part, self._draft, looked_ns)
+
+    def _begin_bulk(self, files: Sequence[Sized]) -> None:
+        if self._bulk is None:
+            self._bulk = self.new_bulk()
+            self._bulk_began = self.cycle.clock.monotonic()
+            # Before any read of this run: a file changed since then counts as too recent to trust.
+            self._bulk_looked_ns = self.cycle.clock.now_ns()
+        self._bulk.add(files)
+
+
+def _is_much(files: Sequence[Sized]) -> bool:
+    return len(files) > INLINE_FILES or sum(file.size_bytes for file in files) > INLINE_BYTES
