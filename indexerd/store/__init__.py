@@ -1,16 +1,19 @@
 """The store: generations of segments in one state directory, published atomically and read without locks."""
 
+from indexerd.store.dump import canonical_digest, canonical_dump
 from indexerd.store.opening import form_roots, open_reader, open_store
 from indexerd.store.parts import LiveSegment
 from indexerd.store.recover import OpeningReport
 from indexerd.store.slots import Change, KnownRoot
 from indexerd.store.snapshot import DeletedDocument, Snapshot
 from indexerd.store.statistics import GenerationInfo, StoreStatistics
+from indexerd.store.verify import Finding, fsck
 from indexerd.store.writer import PreparedGeneration, Store
 
 __all__ = [
     "Change",
     "DeletedDocument",
+    "Finding",
     "GenerationInfo",
     "KnownRoot",
     "LiveSegment",
@@ -19,7 +22,10 @@ __all__ = [
     "Snapshot",
     "Store",
     "StoreStatistics",
+    "canonical_digest",
+    "canonical_dump",
     "form_roots",
+    "fsck",
     "open_reader",
     "open_store",
 ]

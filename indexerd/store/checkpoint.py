@@ -3,8 +3,8 @@
 Owns: what is known to be flushed, what must never be flushed again, and the order data, manifest, directory, slot.
 Knows nothing of: when a checkpoint is due, how generations are made.
 Invariants: 1. the durable slot names only files whose bytes and names were flushed before it moved. 2. a file
-    whose flush failed is never flushed again: its bytes are written anew under a new name. 3. whatever a durable slot that may
-    be on disk names is protected from collection.
+    whose flush failed is never flushed again: its bytes are written anew under a new name. 3. whatever a durable slot
+    names that may be the one on disk is protected from collection.
 Purity: shell (the state directory, through the port).
 See: docs/consistency.md (checkpoint).
 """

@@ -16,8 +16,8 @@ from indexerd.store.parts import MAX_PARTS, SMALL_CHUNKS
 # One publish adds one stored segment. Beyond this many the manifest, written with each publish, would cost more than
 # the document does.
 MAX_STORED = 48
-# A large part is rewritten once what is merged into it reaches a quarter of it: each chunk is rewritten about four times
-# for each fourfold growth.
+# A large part is rewritten once what is merged into it reaches a quarter of it: each chunk is rewritten about four
+# times for each fourfold growth.
 GROWTH = 4
 MAX_LARGE = MAX_PARTS - 2
 MAX_LARGE_WHILE_LOADING = 8

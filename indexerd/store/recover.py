@@ -20,7 +20,7 @@ from indexerd.ports import StoreFilesystem
 from indexerd.store.layout import FileName, Kind, SlotName, parse_name
 from indexerd.store.manifest import FileRef, Manifest, SegmentRef, decode_manifest
 from indexerd.store.parts import Part, Stored, opened
-from indexerd.store.segment_codec import decode_segment
+from indexerd.store.segment import decode_segment
 from indexerd.store.slots import KeptGeneration, Slot, decode_slot
 
 StoreCondition = Literal["absent", "older_format", "damaged", "healthy"]
