@@ -1,0 +1,82 @@
+"""Text as a model reads it: without what hides an instruction from a plain search.
+
+Owns: which characters are invisible, which look like others, and text smuggled in invisible characters.
+Knows nothing of: instructions, documents.
+Invariants: 1. line feeds stay what and where they are, so that lines can be counted in the result. 2. plain text costs
+    one search.
+Purity: pure.
+See: docs/threat-model.md (safety gate).
+"""
+
+import re
+import unicodedata
+from typing import NamedTuple
+
+_TAG_BASE = 0xE0000
+_ODD = re.compile(
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f"
+    "\ufeff\uffa0\U000e0000-\U000e0fff"  # invisible
+    "\u0370-\u03ff\u0400-\u052f\u0530-\u058f\u13a0-\u13f5"  # letters that pass for Latin ones
+    "\u1d00-\u1d7f\u2070-\u209f\u2100-\u214f\u2460-\u24ff\uff01-\uff5e\U0001d400-\U0001d7ff\U0001f100-\U0001f189]"
+)
+_INVISIBLE = re.compile(
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f"
+    "\ufeff\uffa0\U000e0000-\U000e001f\U000e007f-\U000e0fff]+"
+)
+_TAGS = re.compile("[\U000e0020-\U000e007e]+")
+# A flag of a region is a black flag with up to six tags; longer runs, or runs without a flag, are hidden text.
+_FLAG = re.compile("\U0001f3f4[\U000e0061-\U000e007a\U000e0030-\U000e0039]{1,6}\U000e007f")
+_SELECTORS = re.compile("[\ufe00-\ufe0f\U000e0100-\U000e01ef]{8,}")
+_ZERO_WIDTH_RUN = re.compile("[\u200b-\u200d\u2060-\u2064\ufeff]{16,}")
+
+# Letters of other scripts that are drawn as Latin ones.
+_LOOK_ALIKES = str.maketrans(
+    "аАвВсСеЕёіІїјЈкКмМнНоОрРѕЅтТуУхХһԁԛԝӏ" + "αΑΒεΕΖηΗιΙκΚΜνΝοΟρΡτΤυΥχΧγϲ" + "սոօցհԍɡıᎥ",
+    "aAbBcCeEeiIijJkKmMhHoOpPsStTyYxXhdqwl" + "aABeEZnHiIkKMvNoOpPtTuYxXyc" + "unoghggii",
+)
+
+
+class Revealed(NamedTuple):
+    """What a text says when nothing is hidden.
+
+    Attributes:
+        texts: Readings to search, each with the line feeds of the original.
+        hidden_at: Offset (in the original) of text that was smuggled in invisible characters; -1 if there is none.
+    """
+
+    texts: tuple[str, ...]
+    hidden_at: int
+
+
+def reveal(text: str) -> Revealed:
+    """Return the readings of a text: invisible characters removed, compatible forms and look-alikes folded."""
+    if text.isascii() or _ODD.search(text) is None:
+        return Revealed((text,), -1)
+    hidden_at = _hidden(text)
+    plain = _FLAG.sub("", text)
+    plain = _SELECTORS.sub(_selected_bytes, plain)
+    plain = _TAGS.sub(lambda match: "".join(chr(ord(tag) - _TAG_BASE) for tag in match[0]), plain)
+    plain = unicodedata.normalize("NFKC", _INVISIBLE.sub("", plain))
+    folded = plain.translate(_LOOK_ALIKES)
+    return Revealed((plain,) if folded == plain else (plain, folded), hidden_at)
+
+
+def _hidden(text: str) -> int:
+    """Return where text is smuggled: in tag characters, in variation selectors, in bits of zero-width characters."""
+    for pattern in (_SELECTORS, _ZERO_WIDTH_RUN):
+        match = pattern.search(text)
+        if match is not None:
+            return match.start()
+    flags = {match.end() - 1: match.start() for match in _FLAG.finditer(text)}
+    for match in _TAGS.finditer(text):
+        if match.end() not in flags and len(match[0]) > 2:
+            return match.start()
+    return -1
+
+
+def _selected_bytes(match: re.Match[str]) -> str:
+    """Read variation selectors as the bytes they number: 1 to 16, then 17 to 256."""
+    values = (ord(character) for character in match[0])
+    data = bytes(value - 0xFE00 if value < _TAG_BASE else value - 0xE0100 + 16 for value in values)
+    # No line feed may appear that was not in the text.
+    return data.decode(errors="replace").replace("\n", " ")
