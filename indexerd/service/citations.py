@@ -10,7 +10,7 @@ See: docs/protocol.md (verify, show).
 
 import datetime
 
-from indexerd.access import admits, rights
+from indexerd.access.rights import admits, rights
 from indexerd.digests import content_hash
 from indexerd.errors import NotFoundError, RequestError
 from indexerd.indexing import build_segment

@@ -14,7 +14,6 @@ from indexerd.protocol.fields import Fields
 from indexerd.protocol.messages import Payload
 from indexerd.service.callers import Caller
 from indexerd.service.parts import Parts
-from indexerd.service.paths import absolute_path
 from indexerd.service.rendering import Json, moment, printable_path
 from indexerd.sync.status import Named, SyncReport, SyncStatus
 
@@ -92,8 +91,7 @@ class Condition:
         caller.require_owner("sync")
         named = fields.maybe_texts("paths")
         fields.close()
-        paths = None if named is None else [absolute_path(self._parts, path) for path in named]
-        return report_fields(self._parts.sync.sync_once(paths))
+        return report_fields(self._parts.sync.sync_once(named))
 
 
 def report_fields(report: SyncReport) -> Json:

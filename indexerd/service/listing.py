@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 
-from indexerd.access import admits, rights
+from indexerd.access.rights import admits, rights
 from indexerd.digests import document_id
 from indexerd.model import Document, SourcePath
 from indexerd.protocol import PROTOCOL_VERSION
@@ -111,11 +111,12 @@ class Listing:
     def _deleted(self, snapshot: Snapshot, caller: Caller, wanted: _Wanted) -> Iterator[Json]:
         """List tombstones; they carry no rights any more, so only an owner sees them."""
         caller.require_owner("the list of deleted documents")
-        dead = {path for segment in snapshot.segments for path in segment.data.tombstones}
-        for path in sorted(dead, key=str.encode):
-            is_wanted = path.startswith(wanted.prefix) and (not wanted.after or path.encode() > wanted.after.encode())
-            if is_wanted and snapshot.find(path) is None:
-                yield {"source_path": path, "document_hash": None, "generation": None}
+        after = wanted.after.encode()
+        for gone in snapshot.deleted():
+            path = gone.source_path
+            if path.startswith(wanted.prefix) and (not after or path.encode() > after):
+                last = gone.content_hash.hex() if gone.content_hash is not None else None
+                yield {"source_path": path, "document_hash": last, "generation": gone.generation}
 
     def generations(self, caller: Caller, params: Payload) -> Json:
         """List every kept generation, oldest first.

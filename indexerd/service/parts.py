@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from indexerd.access import AccessRules
+from indexerd.access.rights import AccessRules
 from indexerd.model import Root, Settings, SourcePath
 from indexerd.ports import Clock, Sources
 from indexerd.search.outcome import SearchOutcome
@@ -47,6 +47,14 @@ class Generations(Protocol):
         """Return every kept generation, oldest first."""
         ...
 
+    def open_generation(self, generation: int) -> Snapshot | None:
+        """Return a kept generation; None if it is not kept."""
+        ...
+
+    def pin(self, generation: int) -> None:
+        """Keep a generation longer, because evidence named it."""
+        ...
+
 
 class Synchroniser(Protocol):
     """The sync, as a caller sees it. Deadlines are moments of the monotonic clock."""
@@ -59,8 +67,8 @@ class Synchroniser(Protocol):
         """Index these files now; False if the deadline came first."""
         ...
 
-    def sync_once(self, paths: Sequence[bytes] | None = None) -> SyncReport:
-        """Look at everything, or at these absolute paths, and publish what changed."""
+    def sync_once(self, paths: Sequence[str] | None = None) -> SyncReport:
+        """Look at everything, or at these absolute or source paths, and publish what changed."""
         ...
 
     def status(self) -> SyncStatus:

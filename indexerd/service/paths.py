@@ -1,6 +1,6 @@
 """The two ways a request may name a file: by source path, or by absolute path below a root.
 
-Owns: their translation into one another.
+Owns: which name is meant.
 Knows nothing of: whether the file exists.
 Invariants: 1. of nested roots the innermost one names a file.
 Purity: pure (`os.fsencode` only).
@@ -29,17 +29,3 @@ def named_source(parts: Parts, path: str) -> SourcePath:
         if raw.startswith(beneath):
             return source_path(root, raw[len(beneath) :])
     raise NotFoundError(f"{path!r} lies below no root")
-
-
-def absolute_path(parts: Parts, path: str) -> bytes:
-    """Return the absolute path that a request means, as bytes.
-
-    Raises:
-        NotFoundError: No root has it.
-    """
-    if path.startswith("/"):
-        return os.fsencode(path)
-    found = parts.sources.absolute(SourcePath(path))
-    if found is None:
-        raise NotFoundError(f"{path!r} lies below no root")
-    return found

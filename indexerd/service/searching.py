@@ -172,12 +172,19 @@ class Searching:
         return self._reply(caller, asked, found, timing)
 
     def _search(self, asked: Asked, barrier: Barrier) -> _Found:
-        snapshot = self._parts.store.snapshot()
-        if asked.generation is not None and asked.generation != snapshot.generation:
-            raise NotFoundError(f"generation {asked.generation} is not the current one ({snapshot.generation})")
+        snapshot = self._snapshot(asked.generation)
         building = barrier.state == "building"
         outcome = self._parts.engine(snapshot, asked.request, held=self._parts.sync.held(), building=building)
         return _Found(snapshot, outcome)
+
+    def _snapshot(self, generation: int | None) -> Snapshot:
+        current = self._parts.store.snapshot()
+        if generation is None or generation == current.generation:
+            return current
+        kept = self._parts.store.open_generation(generation)
+        if kept is None:
+            raise NotFoundError(f"generation {generation} is not kept; the current one is {current.generation}")
+        return kept
 
     def _repair(self, found: _Found, deadline: float) -> float:
         """Index the files whose proof failed; return the seconds it took."""
@@ -199,4 +206,6 @@ class Searching:
             result["freshness"] = {"state": state, "waited_ms": round(timing.waited * 1000, 3)}
         if not asked.request.evidence:
             del result["evidence"]
+        elif outcome.evidence is not None:
+            self._parts.store.pin(snapshot.generation)
         return keep_sendable(result, asked.after)

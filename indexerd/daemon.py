@@ -1,0 +1,222 @@
+"""The daemon's process: order of start and end, signals, the service manager.
+
+Owns: what begins before what, what ends after what, which signal means what.
+Knows nothing of: documents, queries, what a part does once it runs.
+Invariants: 1. the store is locked before the socket is touched, and the socket answers before the first scan begins.
+    2. at the end: no new calls, running ones finish, the sync stops, the store is made durable and closed. 3. at idle the
+    main thread sleeps.
+Purity: shell (signals, process, the manager's socket).
+See: docs/operations.md (start, stop, systemd).
+"""
+
+import logging
+import os
+import select
+import signal
+import socket
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from types import FrameType
+
+from indexerd.config import Config
+from indexerd.wiring import Daemon, open_daemon
+
+_log = logging.getLogger(__name__)
+
+# While the first index is built: how often a progress bar hears of it.
+_PROGRESS_SECONDS = 0.2
+# No word from the loop for this long while starting or stopping must not count as hanging (microseconds, as systemd
+# wants).
+_EXTEND_US = 60_000_000
+_STOP, _RECONCILE = b"s", b"r"
+_SIGNALS = {signal.SIGTERM: _STOP, signal.SIGINT: _STOP, signal.SIGHUP: _RECONCILE}
+
+Status = Mapping[str, object]
+
+
+def run(  # noqa: PLR0913 - hooks of the command line and of the service manager, all optional
+    config: Config,
+    *,
+    on_answering: Callable[[], None] | None = None,
+    on_progress: Callable[[Status], None] | None = None,
+    on_ready: Callable[[Status], None] | None = None,
+    notify_socket: str | None = None,
+    listen_fd: int | None = None,
+) -> int:
+    """Run the daemon of one profile until it is told to stop; return the exit status.
+
+    Args:
+        config: A valid configuration with at least one root.
+        on_answering: Called once the socket answers.
+        on_progress: Called with the owner's status a few times a second while the first index is built.
+        on_ready: Called with the owner's status once the first index is complete.
+        notify_socket: The service manager's `NOTIFY_SOCKET`.
+        listen_fd: A listening socket that the service manager opened.
+
+    Raises:
+        ConfigError: A root or the socket's place cannot be used; lists every problem.
+        BusyError: A daemon answers at the socket already.
+        StoreLockedError: Another process writes to the state directory.
+        ForeignStoreError: The state directory belongs to other roots.
+    """
+    mailbox = _Mailbox()
+    manager = _Manager(notify_socket)
+    with (
+        _closing_after(open_daemon(config, stop=mailbox.stop, listen_fd=listen_fd), manager) as daemon,
+        mailbox.signals(),
+    ):
+        daemon.server.start()
+        manager.say(READY=1, STATUS="building the index")
+        if on_answering is not None:
+            on_answering()
+        daemon.start_sync()
+        _serve(daemon, mailbox, on_progress, lambda status: _announce(status, manager, on_ready))
+    return 0
+
+
+def _serve(
+    daemon: Daemon,
+    mailbox: "_Mailbox",
+    on_progress: Callable[[Status], None] | None,
+    announce: Callable[[Status], None],
+) -> None:
+    """Sleep until something is to be done."""
+    building = True
+    while True:
+        word = mailbox.wait(_PROGRESS_SECONDS if building else None)
+        if word == _STOP:
+            return
+        if word == _RECONCILE:
+            daemon.reconcile()
+        if building:
+            status = daemon.status()
+            building = status["state"] == "building"
+            if not building:
+                announce(status)
+            elif on_progress is not None:
+                on_progress(status)
+
+
+def _announce(status: Status, manager: "_Manager", on_ready: Callable[[Status], None] | None) -> None:
+    manager.say(STATUS=f"{status['documents']} documents, generation {status['generation']}")
+    if on_ready is not None:
+        on_ready(status)
+
+
+@contextmanager
+def _closing_after(daemon: Daemon, manager: "_Manager") -> Iterator[Daemon]:
+    try:
+        yield daemon
+    finally:
+        manager.say(STOPPING=1, EXTEND_TIMEOUT_USEC=_EXTEND_US)
+        daemon.close()
+
+
+class _Mailbox:
+    """Words for the main thread, from signal handlers and other threads.
+
+    A pipe and not an Event: a handler runs between two steps of the main thread, which may hold the Event's own lock.
+    """
+
+    def __init__(self) -> None:
+        self._reading, self._writing = os.pipe()
+        os.set_blocking(self._writing, False)
+
+    def stop(self) -> None:
+        """Ask the main thread to end the daemon; from any thread."""
+        self._post(_STOP)
+
+    def wait(self, seconds: float | None) -> bytes | None:
+        """Return the next word, or None when none comes in time."""
+        ready, _, _ = select.select([self._reading], [], [], seconds)
+        return os.read(self._reading, 1) if ready else None
+
+    @contextmanager
+    def signals(self) -> Iterator[None]:
+        """Receive signals; outside of the main thread, where Python has none, only `stop` counts."""
+        is_main = threading.current_thread() is threading.main_thread()
+        before = {number: signal.signal(number, self._receive) for number in _SIGNALS} if is_main else {}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    def _receive(self, number: int, _frame: FrameType | None) -> None:
+        self._post(_SIGNALS[signal.Signals(number)])
+
+    def _post(self, word: bytes) -> None:
+        # Full: so many words wait already that the main thread will look soon enough.
+        with suppress(BlockingIOError):
+            os.write(self._writing, word)
+
+
+class _Manager:
+    """The service manager's notification socket (sd_notify), by hand: a datagram of `KEY=value` lines."""
+
+    def __init__(self, address: str | None) -> None:
+        self._address = "\0" + address[1:] if address is not None and address.startswith("@") else address
+
+    def say(self, **words: object) -> None:
+        """Send; a manager that does not listen is no reason to stop."""
+        if self._address is None:
+            return
+        text = "\n".join(f"{key}={value}" for key, value in words.items())
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as sending, suppress(OSError):
+            sending.sendto(text.encode(), self._address)
+
+
+def detach(work: Callable[[Callable[[], None]], int], log_path: str | None = None) -> int:
+    """Carry out `work` in a session of its own; return when it says that it answers.
+
+    Call it before any thread is started. Until the daemon answers, its errors appear where the caller's do.
+
+    Args:
+        work: Runs the daemon; calls its argument once the socket answers; returns an exit status.
+        log_path: Where its standard error goes afterwards; None for nowhere.
+
+    Returns:
+        0 once the daemon answers; the exit status of `work` if it ended before.
+    """
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(reading)
+        _become_daemon(work, writing, log_path)
+    os.close(writing)
+    answered = os.read(reading, 1)
+    os.close(reading)
+    if answered:
+        return 0
+    _, state = os.waitpid(child, 0)
+    return os.waitstatus_to_exitcode(state) or 2
+
+
+def _become_daemon(work: Callable[[Callable[[], None]], int], writing: int, log_path: str | None) -> None:
+    """Run in the child; never returns."""
+    status = 2
+    try:
+        os.setsid()
+
+        def answering() -> None:
+            _redirect(log_path)
+            os.write(writing, b"1")
+            os.close(writing)
+
+        status = work(answering)
+    except Exception:  # noqa: BLE001 - the end of a process: who started it sees the status, the log has the cause
+        _log.exception("the daemon failed")
+    finally:
+        os._exit(status)
+
+
+def _redirect(log_path: str | None) -> None:
+    os.chdir("/")
+    nothing = os.open(os.devnull, os.O_RDWR)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
+    log = os.open(log_path, flags, 0o600) if log_path is not None else nothing
+    for descriptor, target in ((0, nothing), (1, log), (2, log)):
+        os.dup2(target, descriptor)
+    for opened in {nothing, log}:
+        os.close(opened)

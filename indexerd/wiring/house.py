@@ -1,0 +1,255 @@
+"""One watch set put together: store, sources, sync, search, service; and the form of it that works without a daemon.
+
+Owns: the order in which the parts are opened and closed.
+Knows nothing of: sockets, signals, the command line.
+Invariants: 1. the store's lock is held before anything else is done, and let go last. 2. the forms of source paths are
+    those
+    that the store fixed when it was made.
+Purity: shell.
+See: ARCHITECTURE.md (the composition root).
+"""
+
+import functools
+import logging
+import os
+import threading
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Self
+
+from indexerd.clock import SystemClock
+from indexerd.config import Config
+from indexerd.errors import ConfigError, StoreLockedError
+from indexerd.model import Root, SourcePath
+from indexerd.ports import Sources
+from indexerd.search import search
+from indexerd.service.callers import Admission, Caller
+from indexerd.service.dispatch import Service
+from indexerd.service.parts import Engine, Identity, Parts
+from indexerd.sources import SourceTree
+from indexerd.store import Store, form_roots, open_store
+from indexerd.store.fsio import RealStoreFilesystem
+from indexerd.sync.ignore import IgnoreOptions
+from indexerd.sync.loop import SyncLoop
+from indexerd.sync.scan import Scanner
+from indexerd.sync.stepper import SyncOptions
+from indexerd.sync.watcher import Watcher
+from indexerd.wiring.ground import check_ground, stored_roots
+from indexerd.wiring.oneshot import OneShot
+from indexerd.wiring.people import admission_of
+
+_log = logging.getLogger(__name__)
+
+# How long a one-shot command waits for another one that holds the store, and how often it looks.
+_PATIENCE_SECONDS, _LOOK_SECONDS = 30.0, 0.05
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class House:
+    """The parts of one watch set, open. Close it, or use it as a context.
+
+    Attributes:
+        owner: The caller that a command of the store's own user is.
+    """
+
+    config: Config
+    store: Store
+    sync: SyncLoop
+    service: Service
+    owner: Caller
+    admission: Admission
+    on_close: Callable[[], None]
+
+    def call(self, method: str, params: Mapping[str, object] | None = None) -> dict[str, object]:
+        """Answer as the socket would, for the owner.
+
+        Raises:
+            IndexerdError: As the socket's methods.
+        """
+        return self.service.call(self.owner, method, params or {})
+
+    def close(self) -> None:
+        """Stop the sync, make the store durable, and let go of it."""
+        self.on_close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def open_local(config: Config) -> House:
+    """Open a watch set for a command that works without a daemon; nothing is scanned before it asks (`sync`).
+
+    Another command that holds the store is waited for; a daemon is not: ask it instead.
+
+    Raises:
+        ConfigError: Roots or state directory cannot be used; lists every problem.
+        StoreLockedError: Another process keeps the store.
+        ForeignStoreError: The state directory belongs to other roots.
+    """
+    return build(config, patience_seconds=_PATIENCE_SECONDS)
+
+
+def build(
+    config: Config,
+    *,
+    watch: bool = False,
+    patience_seconds: float = 0.0,
+    stop: Callable[[], None] = lambda: None,
+    extra_status: Callable[[], Mapping[str, object]] = dict,
+) -> House:
+    """Open every part of a watch set.
+
+    Args:
+        config: A valid configuration.
+        watch: Whether folders are to be watched once the sync is started.
+        patience_seconds: How long to wait for the store's lock.
+        stop: What `shutdown` calls.
+        extra_status: Further facts for the owner's `status`.
+
+    Raises:
+        ConfigError: Roots or state directory cannot be used; lists every problem.
+        StoreLockedError: Another process keeps the store.
+        ForeignStoreError: The state directory belongs to other roots.
+    """
+    check_ground(config, stored_roots(config.state_dir))
+    admission = admission_of(config)
+    with ExitStack() as opened:
+        store, fs = _open_store(config, patience_seconds)
+        opened.callback(store.close)
+        roots = form_roots(store.known_roots, config.roots)
+        sources = SourceTree(roots, config.max_file_bytes)
+        sync = _sync(config, store, fs, roots, sources, watch=watch)
+        opened.callback(sync.stop)
+        _announce(store)
+        parts = Parts(
+            store=store,
+            sync=sync if watch else OneShot(sync),
+            engine=engine_of(config, roots, sources, sync.modified),
+            sources=sources,
+            clock=SystemClock(),
+            settings=config.settings,
+            access=config.access,
+            roots=roots,
+            admission=admission,
+            identity=identity_of(config),
+            stop=stop,
+            extra_status=extra_status,
+        )
+        return House(
+            config=config,
+            store=store,
+            sync=sync,
+            service=Service(parts),
+            owner=owner_of(admission),
+            admission=admission,
+            on_close=opened.pop_all().close,
+        )
+
+
+def engine_of(
+    config: Config,
+    roots: tuple[Root, ...],
+    sources: Sources,
+    modified: Callable[[SourcePath], int | None] | None = None,
+) -> Engine:
+    """Return the search with everything given that does not change from request to request.
+
+    Args:
+        config: Rules and settings.
+        roots: In the form that the store fixed.
+        sources: Reads below the same roots.
+        modified: Modification times as last seen; None to read them from the sources.
+    """
+    return functools.partial(
+        search,
+        rules=config.access,
+        sources=sources,
+        clock=SystemClock(),
+        settings=config.settings,
+        roots=roots,
+        modified=modified,
+    )
+
+
+def identity_of(config: Config) -> Identity:
+    """Return what the owner's status says about this process."""
+    return Identity(profile=config.profile, state_dir=config.state_dir, socket=config.socket.path, pid=os.getpid())
+
+
+def owner_of(admission: Admission) -> Caller:
+    """Return the caller that this process's own user is."""
+    return Caller(uid=os.geteuid(), gid=os.getegid(), groups=frozenset(), is_owner=True, roles=admission.owner_roles)
+
+
+def _open_store(config: Config, patience_seconds: float) -> tuple[Store, RealStoreFilesystem]:
+    clock = SystemClock()
+    deadline = clock.monotonic() + patience_seconds
+    while True:
+        try:
+            fs = RealStoreFilesystem.open_directory(config.state_dir, create=True)
+        except OSError as error:
+            raise ConfigError([f"state directory {config.state_dir}: {error.strerror}"]) from error
+        try:
+            store = open_store(
+                fs, clock, durability=config.durability, roots=config.roots, history=config.history.max_ratio
+            )
+        except StoreLockedError:
+            if clock.monotonic() >= deadline:
+                raise
+            # No door to sleep here, and none needed: an event that nobody sets waits as long.
+            threading.Event().wait(_LOOK_SECONDS)
+            continue
+        return store, fs
+
+
+def _sync(  # noqa: PLR0913 - joins what was opened before
+    config: Config,
+    store: Store,
+    fs: RealStoreFilesystem,
+    roots: tuple[Root, ...],
+    sources: Sources,
+    *,
+    watch: bool,
+) -> SyncLoop:
+    scanner = Scanner(
+        roots,
+        {root.label: _ignore_options(config, root) for root in roots},
+        max_file_bytes=config.max_file_bytes,
+        own_paths=(config.state_dir, config.socket.path),
+    )
+    return SyncLoop(
+        store=store,
+        sources=sources,
+        scanner=scanner,
+        roots=roots,
+        settings=config.settings,
+        clock=SystemClock(),
+        options=SyncOptions(max_file_bytes=config.max_file_bytes, poll=config.poll == "always"),
+        watcher=Watcher() if watch and config.poll != "always" else None,
+        fs=fs,
+    )
+
+
+def _ignore_options(config: Config, root: Root) -> IgnoreOptions:
+    own = next((rules for rules in config.root_rules if rules.label == root.label), None)
+    return IgnoreOptions(
+        formats=own.formats if own is not None and own.formats is not None else config.settings.formats,
+        hidden=config.hidden,
+        patterns=(*config.ignore, *(own.ignore if own is not None else ())),
+    )
+
+
+def _announce(store: Store) -> None:
+    """Say it when an index is not used as it was found: silence would look like health."""
+    opening = store.opening
+    if opening.state in {"damaged", "older_format"}:
+        _log.warning("the index is %s (%s): it is rebuilt from the sources", opening.state, opening.detail)
+    elif opening.fell_back:
+        _log.warning("the newest generation is damaged (%s): the one before it is used", opening.detail)

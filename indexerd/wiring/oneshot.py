@@ -1,0 +1,47 @@
+"""The sync of a command that works without a daemon: whoever asks does the work.
+
+Owns: when such a command looks at the disk: once, before its first answer, and again where a proof fails.
+Knows nothing of: how looking is done.
+Invariants: 1. nothing is answered from an index that was not compared with the disk by this process.
+Purity: shell (through the sync).
+See: docs/operations.md (without a daemon).
+"""
+
+from collections.abc import Sequence
+
+from indexerd.model import SourcePath
+from indexerd.sync.loop import SyncLoop
+from indexerd.sync.status import Barrier, SyncReport, SyncStatus
+
+
+class OneShot:
+    """Implements the service's `Synchroniser` without a thread. Used by one thread."""
+
+    def __init__(self, sync: SyncLoop) -> None:
+        self._sync = sync
+        self._compared = False
+
+    def barrier(self, deadline: float) -> Barrier:  # noqa: ARG002 - there is nobody else to wait for
+        """Compare everything with the disk, if that was not done yet."""
+        if not self._compared:
+            self.sync_once()
+        return Barrier("current", 0.0)
+
+    def repair(self, paths: Sequence[SourcePath], deadline: float) -> bool:  # noqa: ARG002 - as above
+        """Index some files anew."""
+        self._sync.sync_once(paths)
+        return True
+
+    def sync_once(self, paths: Sequence[str] | None = None) -> SyncReport:
+        """Look at everything, or at these paths, and publish what changed."""
+        report = self._sync.sync_once(paths)
+        self._compared = self._compared or paths is None
+        return report
+
+    def status(self) -> SyncStatus:
+        """Return one moment of the sync."""
+        return self._sync.status()
+
+    def held(self) -> frozenset[SourcePath]:
+        """Return the documents that cannot be looked at now."""
+        return self._sync.held()

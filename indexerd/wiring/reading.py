@@ -1,0 +1,139 @@
+"""Answers from a state directory that another process writes to, without its lock.
+
+Owns: the form of a watch set that only reads.
+Knows nothing of: how the other process works, sockets.
+Invariants: 1. nothing is written. 2. it never claims to be current: only the writer knows.
+Purity: shell (reads the state directory and the sources).
+See: docs/operations.md (without a daemon).
+"""
+
+from collections.abc import Mapping, Sequence
+
+from indexerd.clock import SystemClock
+from indexerd.config import Config
+from indexerd.errors import ConfigError, StoreLockedError
+from indexerd.model import SourcePath
+from indexerd.service.dispatch import Service
+from indexerd.service.parts import Identity, Parts
+from indexerd.sources import SourceTree
+from indexerd.store import GenerationInfo, Snapshot, open_reader
+from indexerd.store.fsio import RealStoreFilesystem
+from indexerd.sync.status import Barrier, RootStatus, SyncReport, SyncStatus
+from indexerd.wiring.ground import stored_roots
+from indexerd.wiring.house import engine_of, owner_of
+from indexerd.wiring.people import admission_of
+
+_LOCKED = "another process writes to this state directory: ask its daemon, or try again later"
+
+
+class Reading:
+    """Answers the methods that need no writer."""
+
+    def __init__(self, config: Config, snapshot: Snapshot) -> None:
+        roots = stored_roots(config.state_dir)
+        sources = SourceTree(roots, config.max_file_bytes)
+        admission = admission_of(config)
+        self._owner = owner_of(admission)
+        self._service = Service(
+            Parts(
+                store=_Fixed(snapshot),
+                sync=_Elsewhere(snapshot, tuple(RootStatus(root.label, root.path, "ok") for root in roots)),
+                engine=engine_of(config, roots, sources),
+                sources=sources,
+                clock=SystemClock(),
+                settings=config.settings,
+                access=config.access,
+                roots=roots,
+                admission=admission,
+                identity=Identity(profile=config.profile, state_dir=config.state_dir, socket=None, pid=0),
+                stop=lambda: None,
+            )
+        )
+
+    def call(self, method: str, params: Mapping[str, object] | None = None) -> dict[str, object]:
+        """Answer as the socket would, for the owner.
+
+        Raises:
+            StoreLockedError: The method needs the writer.
+            IndexerdError: As the socket's methods.
+        """
+        return self._service.call(self._owner, method, params or {})
+
+    def close(self) -> None:
+        """Do nothing: the files are held by the snapshot."""
+
+
+def open_reading(config: Config) -> Reading | None:
+    """Open the current generation beside its writer; None if nothing was published yet.
+
+    Raises:
+        ConfigError: There is no such state directory.
+        CorruptionError: No generation proves whole.
+        FormatVersionError: It is of another format version.
+    """
+    try:
+        fs = RealStoreFilesystem.open_directory(config.state_dir, create=False)
+    except OSError as error:
+        raise ConfigError([f"state directory {config.state_dir}: {error.strerror}"]) from error
+    try:
+        snapshot = open_reader(fs)
+    finally:
+        fs.close()
+    return Reading(config, snapshot) if snapshot is not None else None
+
+
+class _Fixed:
+    """One generation and no other."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._snapshot = snapshot
+
+    @property
+    def store_id(self) -> str:
+        return self._snapshot.store_id
+
+    def snapshot(self) -> Snapshot:
+        return self._snapshot
+
+    def generations(self) -> tuple[GenerationInfo, ...]:
+        raise StoreLockedError(_LOCKED)
+
+    def open_generation(self, generation: int) -> Snapshot | None:
+        return self._snapshot if generation == self._snapshot.generation else None
+
+    def pin(self, generation: int) -> None:
+        """Leave it: only the writer can keep a generation."""
+
+
+class _Elsewhere:
+    """A sync that somebody else does: nothing is known of how far it is."""
+
+    def __init__(self, snapshot: Snapshot, roots: tuple[RootStatus, ...]) -> None:
+        self._snapshot, self._roots = snapshot, roots
+
+    def barrier(self, deadline: float) -> Barrier:  # noqa: ARG002 - waiting would change nothing
+        return Barrier("pending", 0.0)
+
+    def repair(self, paths: Sequence[SourcePath], deadline: float) -> bool:  # noqa: ARG002 - as above
+        return False
+
+    def sync_once(self, paths: Sequence[str] | None = None) -> SyncReport:  # noqa: ARG002 - whatever they are
+        raise StoreLockedError(_LOCKED)
+
+    def status(self) -> SyncStatus:
+        return SyncStatus(
+            state="pending",
+            generation=self._snapshot.generation,
+            roots=self._roots,
+            pending=0,
+            reconciled_age_seconds=None,
+            overflows=0,
+            watches=0,
+            skipped=(),
+            held=(),
+            problems=(),
+            progress=None,
+        )
+
+    def held(self) -> frozenset[SourcePath]:
+        return frozenset()

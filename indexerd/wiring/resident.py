@@ -1,0 +1,124 @@
+"""A watch set with its socket: what a daemon process runs.
+
+Owns: how server, service and sync know of one another.
+Knows nothing of: signals, the service manager, the command line.
+Invariants: 1. two starters never take over one socket path at the same time. 2. at the end callers are served to their
+    end before
+    the sync stops, and the sync stops before the store is closed.
+Purity: shell.
+See: docs/operations.md (start, stop).
+"""
+
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from indexerd.clock import SystemClock
+from indexerd.config import Config
+from indexerd.errors import BusyError
+from indexerd.protocol.messages import Payload
+from indexerd.server import Listener, Server, listen, take_over
+from indexerd.service.callers import Caller
+from indexerd.service.dispatch import INDEX_CHANGED
+from indexerd.store import Snapshot
+from indexerd.store.fsio import RealStoreFilesystem
+from indexerd.wiring.house import House, build
+from indexerd.wiring.people import group_number
+
+_LOCK_SECONDS, _LOOK_SECONDS = 5.0, 0.01
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Daemon:
+    """Everything a daemon process runs, not yet started."""
+
+    house: House
+    server: Server
+    on_close: Callable[[], None]
+
+    def start_sync(self) -> None:
+        """Watch, scan, and keep the index current from now on."""
+        self.house.sync.start()
+
+    def reconcile(self) -> None:
+        """Compare everything with the disk, soon."""
+        self.house.sync.reconcile()
+
+    def status(self) -> Mapping[str, object]:
+        """Return the owner's status."""
+        return self.house.call("status")
+
+    def close(self) -> None:
+        """Finish running calls, stop the sync, make the store durable, let go of everything."""
+        self.on_close()
+
+
+def open_daemon(config: Config, *, stop: Callable[[], None], listen_fd: int | None = None) -> Daemon:
+    """Open a watch set and its socket.
+
+    Args:
+        config: A valid configuration.
+        stop: What the `shutdown` method calls.
+        listen_fd: A listening socket opened by a service manager.
+
+    Raises:
+        ConfigError: Roots, state directory or socket cannot be used; lists every problem.
+        BusyError: A daemon answers at the socket.
+        StoreLockedError: Another process keeps the store.
+        ForeignStoreError: The state directory belongs to other roots.
+    """
+    servers: list[Server] = []
+
+    def figures() -> Mapping[str, object]:
+        return servers[0].statistics() if servers else {}
+
+    with ExitStack() as opened:
+        house = build(config, watch=True, stop=stop, extra_status=figures)
+        opened.callback(house.close)
+        listener = take_over(listen_fd) if listen_fd is not None else _listen(config)
+        server = Server(listener, house.service)
+        opened.callback(server.stop)
+        servers.append(server)
+        house.sync.on_publish(lambda snapshot: _tell(server, snapshot))
+        return Daemon(house=house, server=server, on_close=opened.pop_all().close)
+
+
+def _tell(server: Server, snapshot: Snapshot) -> None:
+    def payload_for(caller: Caller) -> Payload | None:
+        # What others may see did perhaps not change at all; they learn nothing of what they may not.
+        return {"generation": snapshot.generation, "durable": snapshot.durable} if caller.is_owner else None
+
+    server.tell(INDEX_CHANGED, payload_for)
+
+
+def _listen(config: Config) -> Listener:
+    wanted = config.socket
+    group = group_number(wanted.group) if wanted.group is not None else None
+    directory = str(Path(wanted.path).parent)
+    if wanted.is_default:
+        Path(directory).mkdir(mode=0o700, parents=True, exist_ok=True)
+    with _alone_in(directory):
+        return listen(wanted.path, mode=wanted.mode, group=group, own_directory=wanted.is_default)
+
+
+@contextmanager
+def _alone_in(directory: str) -> Iterator[None]:
+    """Hold the directory's lock: between the probe of a dead socket and the new one no other starter may come."""
+    try:
+        fs = RealStoreFilesystem.open_directory(directory, create=False)
+    except OSError:
+        # Whatever is wrong with it, `listen` says it in its own words.
+        yield
+        return
+    try:
+        clock = SystemClock()
+        deadline = clock.monotonic() + _LOCK_SECONDS
+        while not fs.lock():
+            if clock.monotonic() >= deadline:
+                raise BusyError(f"another daemon is starting in {directory}: try again")
+            threading.Event().wait(_LOOK_SECONDS)
+        yield
+    finally:
+        fs.close()
