@@ -2,9 +2,9 @@
 
 Owns: the draft of the next generation, what a publish counts as added, updated and deleted.
 Knows nothing of: hints, scans, threads, when to publish.
-Invariants: 1. until `publish` returns nothing is visible and the ledger is untouched; a failed publish can be tried again
-    and then reports what the first would have. 2. of two versions of a path in one draft the later wins. 3. a draft that
-    changes nothing publishes nothing.
+Invariants: 1. until `publish` returns nothing is visible and the ledger is untouched; a failed publish can be tried
+    again and then reports what the first would have. 2. of two versions of a path in one draft the later wins. 3. a
+    draft that changes nothing publishes nothing.
 Purity: shell (through the store).
 See: docs/consistency.md (publish).
 """
@@ -66,15 +66,16 @@ class Draft:
             return
         self._segments.append(part.segment)
         stats = {outcome.source_path: outcome.stat for outcome in part.outcomes if outcome.stat is not None}
-        for index, path in enumerate(part.segment.paths):
+        for index in range(part.segment.document_count):
+            path = part.segment.paths[index]
             known = ContentHash(part.segment.content_hashes[index].tobytes())
             self._effects[path] = Stored(known, stats[path], looked_ns)
 
     def keep(self, segment: Segment) -> None:
         """Take in documents made anew from their kept text; no file was looked at for them."""
         self._segments.append(segment)
-        for index, path in enumerate(segment.paths):
-            self._effects[path] = Stored(ContentHash(segment.content_hashes[index].tobytes()), None, 0)
+        for index in range(segment.document_count):
+            self._effects[segment.paths[index]] = Stored(ContentHash(segment.content_hashes[index].tobytes()), None, 0)
 
     def delete(self, paths: Iterable[SourcePath], ledger: Ledger) -> None:
         """Take in deletions; of paths neither indexed nor in the draft nothing is kept."""

@@ -2,8 +2,8 @@
 
 Owns: the cutting into slices, the worker processes, which files are under way.
 Knows nothing of: the store, the order in which things are published.
-Invariants: 1. every file given comes back in exactly one slice, also when a worker dies. 2. slices come back in any order;
-    none holds a file of another. 3. after `stop` no process is left.
+Invariants: 1. every file given comes back in exactly one slice, also when a worker dies. 2. slices come back in any
+    order; none holds a file of another. 3. after `stop` no process is left.
 Purity: shell (processes, threads that wait for them).
 See: docs/adr/0010.
 """

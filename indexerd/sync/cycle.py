@@ -2,8 +2,9 @@
 
 Owns: how a look becomes files to read and deletions, and what each outcome of a read means for the index.
 Knows nothing of: threads, when a turn is due, when to publish, what failed before.
-Invariants: 1. a path named by an event is always read, whatever its stat says. 2. a document is deleted only when its absence
-    was seen, or the file as it is would not be indexed by a fresh index. 3. a folder is watched before it is listed.
+Invariants: 1. a path named by an event is always read, whatever its stat says. 2. a document is deleted only when its
+    absence was seen, or the file as it is would not be indexed by a fresh index. 3. a folder is watched before it is
+    listed.
 Purity: shell (scans and reads through what it is given).
 See: docs/consistency.md (looking and reading).
 """
@@ -176,4 +177,3 @@ def _wanted(path: SourcePath, snapshot: Snapshot, draft: Draft, *, redo: bool) -
 def _kept_text(snapshot: Snapshot, path: SourcePath) -> bytes | None:
     found = snapshot.find(path)
     return bytes(found[0].data.raw(found[1])) if found is not None else None
-

@@ -2,8 +2,8 @@
 
 Owns: the writer's memory between two looks, and the answer to "is this document held?".
 Knows nothing of: the disk, the store's files, threads.
-Invariants: 1. only the writer changes it; what others read (`held`, `skipped`) is replaced whole, never changed in place.
-    2. it can be lost at any time: a scan and a reading of all files make it anew.
+Invariants: 1. only the writer changes it; what others read (`held`, `skipped`) is replaced whole, never changed in
+    place. 2. it can be lost at any time: a scan and a reading of all files make it anew.
 Purity: pure.
 See: docs/consistency.md (looking and reading).
 """
@@ -36,9 +36,7 @@ class Ledger:
         # Sorted, so that the documents below a folder are one range.
         self._paths: list[SourcePath] = sorted(self._indexed)
         self.cache = cache
-        self.places: Mapping[SourcePath, Place] = {
-            mount: Place(UNKNOWN_DEVICE, mount=True) for mount in cache.mounts
-        }
+        self.places: Mapping[SourcePath, Place] = {mount: Place(UNKNOWN_DEVICE, mount=True) for mount in cache.mounts}
         self.roots: dict[str, RootState] = {}
         self.held_paths: frozenset[SourcePath] = frozenset()
         self._held: Mapping[SourcePath, str] = MappingProxyType({})
@@ -98,9 +96,7 @@ class Ledger:
         known = self._unusable.get(path)
         return known is not None and known[0] == stat
 
-    def note_stored(
-        self, stored: Mapping[SourcePath, Stored], deleted: Iterable[SourcePath]
-    ) -> None:
+    def note_stored(self, stored: Mapping[SourcePath, Stored], deleted: Iterable[SourcePath]) -> None:
         """Take in what a publish made true.
 
         Args:

@@ -2,8 +2,8 @@
 
 Owns: the thread, the answer to "is everything written before now searchable?".
 Knows nothing of: queries, sockets, how a look or a read is done.
-Invariants: 1. one thread writes. 2. `current` is said only when every hint taken before the question is resolved. 3. whatever
-    fails in a step, the thread goes on. 4. at idle it wakes for its timers only.
+Invariants: 1. one thread writes. 2. `current` is said only when every hint taken before the question is resolved. 3.
+    whatever fails in a step, the thread goes on. 4. at idle it wakes for its timers only.
 Purity: shell (one thread).
 See: docs/consistency.md (the barrier), docs/operations.md (problems).
 """
@@ -98,7 +98,7 @@ class SyncLoop:
         self._thread.start()
 
     def stop(self) -> None:
-        """End the threads after the step under way, and save the fingerprints. The store's last checkpoint is the caller's."""
+        """End the threads after the step under way and save the fingerprints; the last checkpoint is the caller's."""
         thread, self._thread = self._thread, None
         if thread is None:
             return
@@ -118,7 +118,7 @@ class SyncLoop:
         while not self._stopping:
             try:
                 stepper.step()
-            except Exception as error:
+            except Exception as error:  # noqa: BLE001 -- the border of one sync cycle
                 _log.exception("a step of the sync failed; what it took is put back")
                 stepper.failed(error)
             with stepper.lock:
@@ -225,9 +225,7 @@ class SyncLoop:
         return SyncStatus(
             state=state_of(building=stepper.building, pending=pending, problems=problems),
             generation=self._store.snapshot().generation,
-            roots=tuple(
-                RootStatus(root.label, root.path, ledger.roots.get(root.label, "ok")) for root in self._roots
-            ),
+            roots=tuple(RootStatus(root.label, root.path, ledger.roots.get(root.label, "ok")) for root in self._roots),
             pending=pending,
             reconciled_age_seconds=self._clock.monotonic() - reconciled_at if reconciled_at is not None else None,
             overflows=counters.overflows if counters is not None else 0,
@@ -269,7 +267,8 @@ class SyncLoop:
         """Return whether waiting is sure to be in vain: then the answer is given at once."""
         stepper = self._stepper
         progress = stepper.writer.progress()
-        long_run = progress is not None and progress.total - progress.done > _LONG_RUN_FILES and deadline != float("inf")
+        left = progress.total - progress.done if progress is not None else 0
+        long_run = left > _LONG_RUN_FILES and deadline != float("inf")
         return self._thread is None or self._stopping or stepper.retry_at > deadline or long_run
 
     def _place_of(self, path: str) -> bytes:
@@ -301,7 +300,8 @@ class SyncLoop:
         mounts = parse_mounts(read_mounts())
         remote = [root.label for root in self._roots if is_remote(mounts, os.path.realpath(os.fsencode(root.path)))]
         if remote and self._stepper.watcher is not None:
-            self._stepper.give_up_watching(f"{', '.join(remote)}: a network file system reports no changes made elsewhere")
+            names = ", ".join(remote)
+            self._stepper.give_up_watching(f"{names}: a network file system reports no changes made elsewhere")
 
 
 def _named(entries: Iterable[tuple[SourcePath, str]]) -> tuple[Named, ...]:

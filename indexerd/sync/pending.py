@@ -2,9 +2,9 @@
 
 Owns: when a hint is due, and up to which hint everything is resolved (the barrier's question).
 Knows nothing of: inotify, files, threads, the store; the clock is an argument.
-Invariants: 1. a hint stays unresolved from `add` until the batch that took it is `done`: nothing falls between. 2. when idle
-    a closed, moved or deleted path is due at once. 3. a path written without being closed is due when it settles, and at
-    least every `LONGEST` seconds. 4. one path is one entry, however many hints name it.
+Invariants: 1. a hint stays unresolved from `add` until the batch that took it is `done`: nothing falls between. 2.
+    when idle a closed, moved or deleted path is due at once. 3. a path written without being closed is due when it
+    settles, and at least every `LONGEST` seconds. 4. one path is one entry, however many hints name it.
 Purity: pure.
 See: docs/consistency.md (events and the barrier).
 """
@@ -19,8 +19,8 @@ from typing import NamedTuple
 SETTLE = 0.1
 # A path being written all the time is looked at this often all the same.
 LONGEST = 1.0
-# While somebody waits: long enough for an editor that truncates and writes to reach its close (its two calls are tens of
-# microseconds apart), short enough to fit several times into the default wait of 100 ms.
+# While somebody waits: long enough for an editor that truncates and writes to reach its close (its two calls are tens
+# of microseconds apart), short enough to fit several times into the default wait of 100 ms.
 HURRIED = 0.02
 
 

@@ -2,18 +2,19 @@
 
 Owns: which problems stand, and that each clears itself when its cause goes.
 Knows nothing of: who reports them, how they are shown.
-Invariants: 1. one code is one entry, however often it is reported. 2. `since` is the first report since it last cleared.
+Invariants: 1. one code is one entry, however often it is reported. 2. `since` is the first report since it last
+    cleared.
 Purity: pure.
 See: docs/operations.md (problems and what to do).
 """
 
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
 
 from indexerd.ports import Clock
 
 
-class Problem(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Problem:
     """One standing problem.
 
     Attributes:

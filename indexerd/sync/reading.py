@@ -2,9 +2,9 @@
 
 Owns: the comparison of a file with its indexed version, the binary rule, what one bad file means for the others.
 Knows nothing of: the store's files, threads, which paths are worth reading.
-Invariants: 1. a different fast digest proves a change; an equal one is believed only with an equal SHA-256. 2. one bad file
-    never stops the others: it is listed with its reason. 3. the outcome is a function of the bytes and the settings, so a
-    worker process gives what this process would.
+Invariants: 1. a different fast digest proves a change; an equal one is believed only with an equal SHA-256. 2. one
+    bad file never stops the others: it is listed with its reason. 3. the outcome is a function of the bytes and the
+    settings, so a worker process gives what this process would.
 Purity: shell (reads sources through the port).
 See: docs/consistency.md (reading), docs/adr/0002.
 """
@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple
 
 from indexerd.digests import content_hash, fast_digest
 from indexerd.indexing import build_segment
-from indexerd.model import SourcePath, Settings
+from indexerd.model import Settings, SourcePath
 from indexerd.ports import SourceFault, Sources, SourceStat
 from indexerd.store.segment import Segment
 
@@ -96,7 +96,7 @@ def build_files(
         return None, {}
     try:
         return build_segment(files, settings), {}
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 -- the border of one file
         if len(files) == 1:
             return None, {files[0][0]: f"{type(error).__name__}: {error}"}
     # Some file of many trips the builder: find it by building each alone, then build the rest together.

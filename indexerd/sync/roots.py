@@ -2,8 +2,8 @@
 
 Owns: the identity of a root, which file systems do not report changes made elsewhere.
 Knows nothing of: documents, watches, what follows from an answer.
-Invariants: 1. a root that is replaced, renamed, mounted over or unmounted is noticed by its device and inode, also when no
-    event came. 2. a mount that concerns no root changes no answer.
+Invariants: 1. a root that is replaced, renamed, mounted over or unmounted is noticed by its device and inode, also
+    when no event came. 2. a mount that concerns no root changes no answer.
 Purity: shell (stat; the reading of mount lists is pure).
 See: docs/operations.md (network mounts).
 """
@@ -37,7 +37,7 @@ class Mount(NamedTuple):
 def identity_of(path: str) -> Identity | None:
     """Return what a path stands for now (links followed), or None if it cannot be looked at."""
     try:
-        found = os.stat(path)
+        found = os.stat(path)  # noqa: PTH116 -- the spelling the user gave, as everywhere
     except OSError:
         return None
     return Identity(found.st_dev, found.st_ino)
@@ -79,7 +79,7 @@ def is_remote(mounts: Iterable[Mount], path: bytes) -> bool:
 
 
 def _is_below(path: bytes, top: bytes) -> bool:
-    return path == top or top == b"/" or path.startswith(top + b"/")
+    return top in (path, b"/") or path.startswith(top + b"/")
 
 
 def _unescape(field: bytes) -> bytes:

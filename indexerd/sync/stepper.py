@@ -2,8 +2,9 @@
 
 Owns: the list of hints and its lock, the order of a step, the back-off after a failure, the standing problems.
 Knows nothing of: which thread steps, who asks what.
-Invariants: 1. a failed step consumes nothing: its batch is taken back, and the problem stands until a step succeeds. 2. the
-    lock is never held while looking, reading or publishing. 3. lost events lead to a fresh watch and a full scan.
+Invariants: 1. a failed step consumes nothing: its batch is taken back, and the problem stands until a step succeeds.
+    2. the lock is never held while looking, reading or publishing. 3. lost events lead to a fresh watch and a full
+    scan.
 Purity: shell (through the writer and the watcher).
 See: docs/consistency.md (the writer), docs/operations.md (problems).
 """
@@ -32,8 +33,8 @@ from indexerd.sync.timetable import (
     SAMPLE_FILES,
     SAMPLE_SECONDS,
     SAVE_SECONDS,
-    BackOff,
     STILL_CHANGING_SECONDS,
+    BackOff,
     Overflows,
     Timetable,
 )
@@ -123,7 +124,7 @@ class Stepper:
         with self.lock:
             self.wake.notify_all()
 
-    def note(self, hints: tuple[Hint, ...], overflowed: bool) -> None:
+    def note(self, hints: tuple[Hint, ...], *, overflowed: bool) -> None:
         """Take in what the watcher read; called under the watcher's lock, so that no barrier can fall between."""
         now = self.clock.monotonic()
         with self.lock:

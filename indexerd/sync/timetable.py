@@ -2,8 +2,8 @@
 
 Owns: the intervals and the moments that follow from them.
 Knows nothing of: what is done at those moments, threads; the clock is an argument.
-Invariants: 1. a full scan comes at least as often as its interval says, measured from the end of the last. 2. however often
-    events are lost, scans for that come further and further apart, and one stands for all.
+Invariants: 1. a full scan comes at least as often as its interval says, measured from the end of the last. 2. however
+    often events are lost, scans for that come further and further apart, and one stands for all.
 Purity: pure.
 See: docs/operations.md (what happens at idle).
 """
@@ -56,9 +56,7 @@ class Overflows:
 
     _since: float | None = None
     _last_scan: float | None = None
-    _back_off: BackOff = field(
-        default_factory=lambda: BackOff(OVERFLOW_QUIET_SECONDS, OVERFLOW_BACK_OFF_SECONDS)
-    )
+    _back_off: BackOff = field(default_factory=lambda: BackOff(OVERFLOW_QUIET_SECONDS, OVERFLOW_BACK_OFF_SECONDS))
 
     def pending(self) -> bool:
         """Return whether lost events are still to be made up for."""

@@ -2,8 +2,8 @@
 
 Owns: when upkeep is tried again after it failed.
 Knows nothing of: sources, hints, what a flush or a merge is.
-Invariants: 1. no query and no publish waits for a flush or a merge. 2. a failure is reported, backed off and tried again;
-    it ends nothing. 3. with nothing due the thread sleeps until it is woken.
+Invariants: 1. no query and no publish waits for a flush or a merge. 2. a failure is reported, backed off and tried
+    again; it ends nothing. 3. with nothing due the thread sleeps until it is woken.
 Purity: shell (one thread).
 See: docs/consistency.md (checkpoint, merge).
 """
@@ -96,7 +96,7 @@ class Upkeep:
             self._woken.clear()
             try:
                 busy = self.once()
-            except Exception as error:
+            except Exception as error:  # noqa: BLE001 -- a thread's border
                 _log.warning("upkeep of the store failed (%s); it is tried again", error)
                 self._report("upkeep_failed", error)
                 self._stopping.wait(self._back_off)

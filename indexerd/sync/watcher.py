@@ -2,14 +2,14 @@
 
 Owns: the inotify descriptor, the thread that reads it, the list of folders that could not be watched.
 Knows nothing of: which folders are to be watched (a scan says so, folder by folder), what a hint leads to.
-Invariants: 1. reading the descriptor and handing over what was read are one step under one lock: whoever holds it and finds
-    nothing unread knows that every earlier event was handed over. 2. an overflow and a refused watch are always on record.
-    3. a folder is watched before it is listed. 4. at idle the thread sleeps in the kernel.
+Invariants: 1. reading the descriptor and handing over what was read are one step under one lock: whoever holds it and
+    finds nothing unread knows that every earlier event was handed over. 2. an overflow and a refused watch are always
+    on record. 3. a folder is watched before it is listed. 4. at idle the thread sleeps in the kernel.
 Purity: shell (inotify, one thread).
 See: docs/operations.md (watch limits), docs/adr/0004.
 
-The watching library's own observer is not used: it loses overflows, refused watches and moved folders, and holds every event
-behind a moved one for half a second. Its bindings are; a contract test pins the names.
+The watching library's own observer is not used: it loses overflows, refused watches and moved folders, and holds
+every event behind a moved one for half a second. Its bindings are; a contract test pins the names.
 """
 
 import contextlib
@@ -22,9 +22,9 @@ import select
 import struct
 import termios
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from watchdog.observers.inotify_c import InotifyFD, inotify_add_watch, inotify_rm_watch
 
@@ -38,6 +38,14 @@ _READ_BYTES = 1 << 18
 _READS = 32
 # These say that the folder is not there any more, or is none: its own event tells the rest.
 _GONE = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP})
+
+
+class HandOver(Protocol):
+    """Takes what a read of the kernel's queue said; called under the watcher's lock: it must only note it down."""
+
+    def __call__(self, hints: tuple[Hint, ...], *, overflowed: bool) -> None:
+        """Note hints, and whether events were lost."""
+        ...
 
 
 class WatcherStatistics(NamedTuple):
@@ -58,7 +66,7 @@ class Watcher:
         self._table = WatchTable()
         self._refused: dict[bytes, int] = {}
         self._roots: frozenset[bytes] = frozenset()
-        self._hand_over: Callable[[tuple[Hint, ...], bool], None] = _nobody
+        self._hand_over: HandOver = _nobody
         self._descriptor = -1
         self._wake_read, self._wake_write = -1, -1
         self._mounts = -1
@@ -66,7 +74,7 @@ class Watcher:
         self._thread: threading.Thread | None = None
         self._stopping = False
 
-    def start(self, roots: frozenset[bytes], hand_over: Callable[[tuple[Hint, ...], bool], None]) -> None:
+    def start(self, roots: frozenset[bytes], hand_over: HandOver) -> None:
         """Open the descriptor and start reading it.
 
         Args:
@@ -104,8 +112,8 @@ class Watcher:
     def restart(self) -> None:
         """Start over with a fresh descriptor: what the old one still had to say is discarded, nothing is watched.
 
-        The kernel queues a record for every watch it removes, so after an overflow on many folders the old descriptor would
-        overflow again by itself; closing it discards all that. Scan everything afterwards.
+        The kernel queues a record for every watch it removes, so after an overflow on many folders the old descriptor
+        would overflow again by itself; closing it discards all that. Scan everything afterwards.
         """
         fresh = _open_descriptor()
         with self._lock:
@@ -124,7 +132,7 @@ class Watcher:
         with self._lock:
             if self._descriptor < 0:
                 return
-            wd = inotify_add_watch(self._descriptor, folder, mask)  # type: ignore[arg-type]
+            wd = inotify_add_watch(self._descriptor, folder, mask)
             if wd != -1:
                 self._table.add(wd, folder)
                 self._refused.pop(folder, None)
@@ -184,7 +192,7 @@ class Watcher:
         self._remove(harvest.dropped)
         self._overflows += harvest.overflowed
         if harvest.hints or harvest.overflowed:
-            self._hand_over(harvest.hints, harvest.overflowed)
+            self._hand_over(harvest.hints, overflowed=harvest.overflowed)
         return True
 
     def _remove(self, descriptors: tuple[int, ...]) -> None:
@@ -196,7 +204,7 @@ class Watcher:
         while not self._stopping:
             try:
                 self._wait_and_read()
-            except Exception:
+            except Exception:  # noqa: BLE001 -- a thread's border
                 # The loop sees that the thread is gone, starts over and scans: late, not wrong.
                 _log.exception("the watch thread ends; everything is scanned and watched anew")
                 return
@@ -214,7 +222,7 @@ class Watcher:
         if self._mounts in ready:
             # Somewhere a file system came or went: each root is looked at, which is cheap when it is none of ours.
             with self._lock:
-                self._hand_over(tuple(Hint(root) for root in sorted(self._roots)), False)
+                self._hand_over(tuple(Hint(root) for root in sorted(self._roots)), overflowed=False)
         self.drain()
 
     def _wake(self) -> None:
@@ -222,7 +230,7 @@ class Watcher:
             os.write(self._wake_write, b"!")
 
 
-def _nobody(_hints: tuple[Hint, ...], _overflowed: bool) -> None:
+def _nobody(hints: tuple[Hint, ...], *, overflowed: bool) -> None:
     """Stand in until `start` names somebody."""
 
 

@@ -2,8 +2,8 @@
 
 Owns: the frames between the daemon and its worker processes, the worker's main.
 Knows nothing of: the store, what becomes of a segment.
-Invariants: 1. a worker ends when its input ends: it never outlives its parent. 2. equal files and settings give equal bytes,
-    here or in the parent.
+Invariants: 1. a worker ends when its input ends: it never outlives its parent. 2. equal files and settings give equal
+    bytes, here or in the parent.
 Purity: shell (reads its input, writes its output, reads sources).
 See: docs/adr/0010.
 """
@@ -12,7 +12,7 @@ import os
 import struct
 import sys
 from collections.abc import Sequence
-from typing import BinaryIO, NamedTuple, cast
+from typing import IO, NamedTuple, cast
 
 from indexerd.model import FrontMatterKeys, Root, Settings, SourcePath
 from indexerd.ports import SourceStat
@@ -51,7 +51,7 @@ def main() -> None:
         write_frames(answers, encode_slice(read_slice(decode_wanted(frame), sources, brief.settings)))
 
 
-def read_frame(stream: BinaryIO) -> bytes | None:
+def read_frame(stream: IO[bytes]) -> bytes | None:
     """Return the next frame, or None at the end of the input (also when it ends inside a frame)."""
     head = stream.read(_LENGTH.size)
     if len(head) < _LENGTH.size:
@@ -61,7 +61,7 @@ def read_frame(stream: BinaryIO) -> bytes | None:
     return body if len(body) == length else None
 
 
-def write_frames(stream: BinaryIO, frames: Sequence[Sequence[bytes | memoryview]]) -> None:
+def write_frames(stream: IO[bytes], frames: Sequence[Sequence[bytes | memoryview]]) -> None:
     """Write each frame, given in parts, with its length, and push it out.
 
     Raises:
@@ -69,8 +69,7 @@ def write_frames(stream: BinaryIO, frames: Sequence[Sequence[bytes | memoryview]
     """
     for parts in frames:
         stream.write(_LENGTH.pack(sum(len(part) for part in parts)))
-        for part in parts:
-            stream.write(part)
+        stream.writelines(parts)
     stream.flush()
 
 
@@ -128,4 +127,3 @@ def decode_slice(outcomes: bytes, segment: bytes) -> Slice:
         for path, result, stat, detail in rows
     )
     return Slice(read, decode_segment(memoryview(segment), _WHERE, verify=False) if segment else None)
-

@@ -2,8 +2,9 @@
 
 Owns: what is read at once and what in bulk, when a draft is published, which batches wait for which publish.
 Knows nothing of: threads, locks, who waits, how failures are retried.
-Invariants: 1. a batch is resolved only after all it led to is published, or found to change nothing. 2. a newer read of a file
-    never overtakes an older one that is still under way. 3. while a set is redone for new settings nothing of it is visible.
+Invariants: 1. a batch is resolved only after all it led to is published, or found to change nothing. 2. a newer read
+    of a file never overtakes an older one that is still under way. 3. while a set is redone for new settings nothing
+    of it is visible.
 Purity: shell (through the cycle and the store).
 See: docs/consistency.md (the writer).
 """
@@ -52,7 +53,7 @@ class Writer:
     fingerprint: str
     new_bulk: Callable[[], Bulk]
     redo: bool = False
-    total: Tally = Tally()
+    total: Tally = field(default_factory=Tally)
     _draft: Draft = field(init=False)
     _bulk: Bulk | None = None
     _open: list[Batch] = field(default_factory=list)
