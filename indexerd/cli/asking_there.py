@@ -16,14 +16,22 @@ from indexerd.cli.answering import write
 from indexerd.cli.place import Place
 from indexerd.cli.plain import count, escape
 from indexerd.cli.reaching import Backend, Selection, find_daemon, local_config, reach_daemon
-from indexerd.config import holds
+from indexerd.config import Config, holds
 from indexerd.errors import RequestError
 from indexerd.naming import encode_name
 
 
 @contextmanager
-def asking_backend(selection: Selection, place: Place, *, allow_local: bool) -> Iterator[Backend]:
+def asking_backend(
+    selection: Selection, place: Place, *, allow_local: bool, fresh: bool = True
+) -> Iterator[Backend]:
     """Give somebody who answers, and let go of it afterwards.
+
+    Args:
+        selection: Which watch set the flags name, if any.
+        place: Where the command runs.
+        allow_local: Whether this process may answer where no daemon runs.
+        fresh: Whether local work begins with bringing the index up to date.
 
     Raises:
         UnreachableError: No daemon runs and local work is not allowed or has nothing to work on.
@@ -32,18 +40,19 @@ def asking_backend(selection: Selection, place: Place, *, allow_local: bool) -> 
     is_local = allow_local and not selection.socket
     backend: Backend | None = find_daemon(selection, place) if is_local else reach_daemon(selection, place)
     if backend is None:
-        backend = _local(selection, place)
+        backend = _local(local_config(selection, place), fresh=fresh)
     try:
         yield backend
     finally:
         backend.close()
 
 
-def _local(selection: Selection, place: Place) -> Backend:
-    config = local_config(selection, place)
-    from indexerd.cli.local import open_local  # noqa: PLC0415 - numpy and the store only where work is done here
+def _local(config: Config, *, fresh: bool) -> Backend:
+    from indexerd.cli.local import open_as_it_is, open_fresh  # noqa: PLC0415 - numpy only where work is done here
 
-    backend, report = open_local(config)
+    if not fresh:
+        return open_as_it_is(config)
+    backend, report = open_fresh(config)
     changes = "".join(
         f", {count(cast('int', report[f'documents_{what}']), 'document')} {what}"
         for what in ("added", "updated", "deleted")

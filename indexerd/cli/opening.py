@@ -87,7 +87,7 @@ def _start_editor(path: bytes, line: int, environ: Mapping[str, str]) -> int:
 @selecting
 def show_command(citation: str, is_json: bool, **flags: object) -> int:
     """Print the present text of a citation or path: guide/setup.md#L12-L18."""
-    with asking_backend(take_selection(flags), here(), allow_local=True) as backend:
+    with asking_backend(take_selection(flags), here(), allow_local=True, fresh=False) as backend:
         result = backend.call("show", {"citation": citation})
     if is_json:
         return _print_json(result)
@@ -102,7 +102,7 @@ def show_command(citation: str, is_json: bool, **flags: object) -> int:
 @selecting
 def verify_command(citation: str, is_json: bool, **flags: object) -> int:
     """Say whether a full citation (…#L12-L18@sha256:HEX) still holds."""
-    with asking_backend(take_selection(flags), here(), allow_local=True) as backend:
+    with asking_backend(take_selection(flags), here(), allow_local=True, fresh=False) as backend:
         result = backend.call("verify", {"citation": citation})
     state = str(result["state"])
     if is_json:

@@ -1,0 +1,72 @@
+"""Work without a daemon: the same service in this process, on the state directory.
+
+Owns: nothing but the few calls that need numpy and the store, so that other commands need not load them.
+Knows nothing of: flags, rendering.
+Invariants: 1. every command here uses the parts that a daemon is made of.
+Purity: shell (through the composition root).
+See: ARCHITECTURE.md (the composition root).
+"""
+
+from collections.abc import Iterator
+
+from indexerd.cli.reaching import Backend, Result
+from indexerd.config import Config
+from indexerd.errors import NotFoundError
+from indexerd.model import Root
+from indexerd.store import fsck
+from indexerd.store.fsio import RealStoreFilesystem
+from indexerd.wiring import open_local, open_reading
+from indexerd.wiring import stored_roots as roots_of
+
+
+def open_fresh(config: Config) -> tuple[Backend, Result]:
+    """Bring the index up to date, and return who answers from it and what the sync did.
+
+    Raises:
+        StoreLockedError: Another process keeps the store.
+    """
+    house = open_local(config)
+    try:
+        return house, house.call("sync")
+    except BaseException:
+        house.close()
+        raise
+
+
+def open_as_it_is(config: Config) -> Backend:
+    """Return who answers from the last published generation; nothing is written, no lock is taken.
+
+    Raises:
+        NotFoundError: Nothing is published there.
+    """
+    reading = open_reading(config)
+    if reading is None:
+        raise NotFoundError(f"{config.state_dir}: nothing is published here yet")
+    return reading
+
+
+def sync_local(config: Config, paths: tuple[str, ...] | None) -> Result:
+    """Bring the whole index, or some absolute paths of it, up to date.
+
+    Raises:
+        StoreLockedError: Another process keeps the store.
+    """
+    house = open_local(config)
+    try:
+        return house.call("sync", {} if paths is None else {"paths": list(paths)})
+    finally:
+        house.close()
+
+
+def stored_roots(state_dir: str) -> tuple[Root, ...]:
+    """Return the roots that a state directory remembers; none where there is no store."""
+    return roots_of(state_dir)
+
+
+def store_problems(state_dir: str) -> Iterator[tuple[str, str]]:
+    """Give place and detail of everything that is wrong in a state directory."""
+    filesystem = RealStoreFilesystem.open_directory(state_dir, create=False)
+    try:
+        yield from ((one.where, one.detail) for one in fsck(filesystem) if one.kind == "problem")
+    finally:
+        filesystem.close()
