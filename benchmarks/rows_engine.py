@@ -1,0 +1,169 @@
+"""Rows measured in one process: the first index, the engine, one edited document."""
+
+import datetime
+from pathlib import Path
+from statistics import median
+
+from corpus import queries, synthetic
+from measuring import Line, interleaved, milliseconds, percentile, ratio, seconds
+from peers import Bm25s, Fts5, Tantivy
+
+from indexerd.access import AccessRules
+from indexerd.clock import SystemClock
+from indexerd.documents import parse_document
+from indexerd.indexing import build_segment, settings_fingerprint
+from indexerd.model import Root, Settings, SourcePath
+from indexerd.search.eligibility import ViewCache
+from indexerd.search.rank import Ranking
+from indexerd.search.rights import Caller
+from indexerd.search.words import query_words
+from indexerd.store import Change, open_store
+from indexerd.store.fsio import RealStoreFilesystem
+
+SETTINGS = Settings()
+BATCH = 4_000_000
+QUERY_COUNT = 200
+EDITS = 10_000
+VIEWS, RULES = ViewCache(), AccessRules()
+CALLER = Caller(frozenset(), datetime.date(2026, 1, 1), False)
+
+
+def batches(files):
+    """Cut the files into batches of about four megabytes, as the daemon does."""
+    batch, size = [], 0
+    for name, data in files:
+        batch.append((SourcePath(name), data))
+        size += len(data)
+        if size >= BATCH:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+def store_at(folder: Path):
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    root = Root(label="bench", path=str(folder.parent))
+    return open_store(RealStoreFilesystem(folder), SystemClock(), durability="checkpoint", roots=[root])
+
+
+def index(folder: Path, files):
+    """Index all files into a store of their own, on one core; return the store."""
+    store = store_at(folder)
+    segments = [build_segment(batch, SETTINGS) for batch in batches(files)]
+    change = Change(added=len(files), updated=0, deleted=0)
+    store.publish(store.prepare(segments, settings=settings_fingerprint(SETTINGS), change=change))
+    return store
+
+
+def chunk_texts(files) -> list[str]:
+    return [chunk.text for name, data in files for chunk in parse_document(SourcePath(name), data, SETTINGS).chunks]
+
+
+def row_index(files, place):
+    """First index on one core (parse, hash, chunk, analyse, publish) beside peers that get ready chunks."""
+    texts, size = chunk_texts(files), sum(len(data) for _, data in files)
+    number = iter(range(1000))
+
+    def fresh(kind):
+        return place / f"{kind}{next(number)}"
+
+    taken = interleaved(
+        {
+            "ours": lambda: index(fresh("ours") / "state", files).close(),
+            "tantivy": lambda: Tantivy(fresh("tantivy")).ingest(texts),
+            "tantivy2": lambda: Tantivy(fresh("tantivy"), threads=2).ingest(texts),
+            "fts5": lambda: Fts5(fresh("fts5")).ingest(texts),
+            "bm25s": lambda: Bm25s(fresh("bm25s")).ingest(texts),
+        },
+        3,
+    )
+    ours = f"{size / 1e6 / taken['ours']:.1f} MB/s"
+    for peer in ("tantivy", "tantivy2", "fts5", "bm25s"):
+        beside = f"{peer} {size / 1e6 / taken[peer]:.1f} MB/s"
+        yield Line(f"first index, one core, {len(texts)} chunks", ours, beside, ratio(taken["ours"], taken[peer]))
+
+
+def engine_times(search, asked):
+    return [seconds(lambda text=text: search(text)) for text in asked]
+
+
+def row_engine(files, place):
+    """Query in the engine, k = 10, without proof, beside the peers; then after 10,000 single edits."""
+    texts = chunk_texts(files)
+    asked = queries(texts, QUERY_COUNT)
+    store = index(place / "ours" / "state", files)
+    peers = {"tantivy": Tantivy(place / "t"), "fts5": Fts5(place / "f"), "bm25s": Bm25s(place / "b")}
+    for peer in peers.values():
+        peer.ingest(texts)
+
+    def ours(text: str) -> None:
+        view = VIEWS.base_view(store.snapshot(), CALLER, RULES, frozenset())
+        Ranking(view, query_words(text, SETTINGS.all_languages(), prefix=False)).top(10)
+
+    searches = {"ours": ours} | {name: peer.query for name, peer in peers.items()}
+    for search in searches.values():
+        engine_times(search, asked[:20])
+    taken = {name: [] for name in searches}
+    for text in asked * 3:
+        for name, search in searches.items():
+            taken[name].append(seconds(lambda search=search, text=text: search(text)))
+    for share, label in ((0.5, "p50"), (0.99, "p99")):
+        mine = percentile(taken["ours"], share)
+        for peer in peers:
+            theirs = percentile(taken[peer], share)
+            yield Line(
+                f"query, k=10, {label}", milliseconds(mine), f"{peer} {milliseconds(theirs)}", ratio(mine, theirs)
+            )
+    before = percentile(taken["ours"], 0.5)
+    for number in range(EDITS):
+        edit(store, number, f"# Edited {number}\n\n{asked[number % QUERY_COUNT]}\n")
+        while store.merge_due():
+            store.merge_once()
+    after = percentile(engine_times(ours, asked * 3), 0.5)
+    yield Line(
+        f"the same after {EDITS} single edits, p50",
+        milliseconds(after),
+        f"before {milliseconds(before)}",
+        ratio(after, before),
+    )
+    store.close()
+
+
+def edit(store, number: int, text: str):
+    segment = build_segment([(SourcePath(f"d{number % 100:02d}/doc{number:06d}.md"), text.encode())], SETTINGS)
+    change = Change(added=0, updated=1, deleted=0)
+    return store.publish(store.prepare([segment], settings=settings_fingerprint(SETTINGS), change=change))
+
+
+def row_edit(_files, place):
+    """One document edited: time to publish in a small and a large corpus, beside tantivy's commit and reload."""
+    taken, stores = {}, {}
+    made = synthetic(100_000)
+    for count in (1_000, 100_000):
+        stores[count] = index(place / str(count) / "state", made[:count])
+        taken[count] = []
+    peer = Tantivy(place / "t")
+    peer.ingest(chunk_texts(made[:20_000]))
+    theirs = []
+    for number in range(100):
+        text = f"# Edited {number}\n\nwords of the edited document number {number}\n"
+        for count, store in stores.items():
+            taken[count].append(seconds(lambda store=store, number=number, text=text: edit(store, number, text)))
+            while store.merge_due():
+                store.merge_once()
+        theirs.append(seconds(lambda number=number, text=text: peer.replace(number, text)))
+    for store in stores.values():
+        store.close()
+    small, large = median(taken[1_000]), median(taken[100_000])
+    beside = f"1,000 documents {milliseconds(small)}"
+    yield Line("publish one edited document among 100,000, p50", milliseconds(large), beside, ratio(large, small))
+    yield Line(
+        "publish one edited document, p50",
+        milliseconds(large),
+        f"tantivy {milliseconds(median(theirs))}",
+        ratio(large, median(theirs)),
+    )
+
+
+ROWS = {"index": row_index, "engine": row_engine, "edit": row_edit}
