@@ -67,7 +67,8 @@ _SPACELESS = (
 )  # fmt: skip
 
 FLAGS: npt.NDArray[np.uint8] = np.zeros(_CODE_POINTS, np.uint8)
-FOLDED: npt.NDArray[np.uint32] = np.zeros(_CODE_POINTS, np.uint32)  # 0: the page is not filled yet
+# 0: the page is not filled yet. Nothing folds to NUL, not even NUL.
+FOLDED: npt.NDArray[np.uint32] = np.zeros(_CODE_POINTS, np.uint32)
 
 
 def _in(ranges: tuple[tuple[int, int], ...], code: int) -> bool:
@@ -156,7 +157,7 @@ def _classify(code: int) -> tuple[int, int]:
     """Return flags and folded code point of one code point."""
     char = chr(code)
     category = unicodedata.category(char)
-    if category in ("Cs", "Co", "Cn"):
+    if not code or category in ("Cs", "Co", "Cn"):
         return (AWKWARD if char == BREAK or is_ignorable(char) else 0), _SPACE
     spelled = unicodedata.normalize("NFKC", char)
     if _is_plain(char, spelled):
@@ -173,11 +174,14 @@ def _fill_page(page: int) -> None:
         FLAGS[code], FOLDED[code] = (IDEOGRAPH, code) if uniform else _classify(code)
 
 
-def fill_pages(codes: npt.NDArray[np.uint32]) -> None:
-    """Fill the tables for every code point of `codes` that is not there yet."""
-    missing = codes[FOLDED[codes] == 0]
-    for page in np.unique(missing >> 8).tolist():
-        _fill_page(page)
+def folded_codes(codes: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint32]:
+    """Return what each code point folds to. Afterwards FLAGS holds for all of them too."""
+    folded = FOLDED[codes]
+    if not folded.all():
+        for page in np.unique(codes[folded == 0] >> 8).tolist():
+            _fill_page(page)
+        folded = FOLDED[codes]
+    return folded
 
 
 # Bounded: clusters come from documents. Emoji, accents in NFD and vowel signs repeat; 4,096 hold a corpus' worth.

@@ -9,24 +9,22 @@ See: docs/search.md (analysis), docs/on-disk-format.md (postings).
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from indexerd.analysis.hashing import Positions, SpanHasher
+from indexerd.analysis.ordering import order_of_texts, sort_numbers
 from indexerd.analysis.rows import Rows
 from indexerd.analysis.spans import Spans, find_spans
 from indexerd.analysis.stream import Stream, read_stream
-from indexerd.analysis.vocabulary import Numbers, SpanHasher, Vocabulary
+from indexerd.analysis.vocabulary import Numbers, Vocabulary
 from indexerd.postings import Column, Field, Postings
 
 # Code points in a batch: its arrays stay in the processor's second cache.
 _BATCH = 1 << 18
 _COLUMN_BITS = 4
-_COLUMN_MASK = (1 << _COLUMN_BITS) - 1
-# A key is term number, chunk within the batch, column. 36 bits leave 2**27 terms and hold 2**32 chunks.
-_PLACE_BITS = 36
-_PLACE_MASK = (1 << _PLACE_BITS) - 1
 
 
 class Unit(NamedTuple):
@@ -97,86 +95,105 @@ def _invert_batch(
     owners = np.array(chunks, np.int64) - first
     _count_lengths(stream, spans, owners, lengths[first:])
     column = np.array(fields, np.int64) * 2
-    keys = _occurrences(stream, spans, (owners << _COLUMN_BITS) | column, language, vocabulary)
-    return _aggregate(keys, first, rows)
+    places = (owners << _COLUMN_BITS) | column
+    numbers, owned = _occurrences(stream, spans, places, language, vocabulary)
+    return _aggregate(numbers, owned, first, rows)
 
 
 def _count_lengths(
     stream: Stream, spans: Spans, owners: npt.NDArray[np.int64], lengths: npt.NDArray[np.uint32]
 ) -> None:
     for starts in (spans.counted, spans.ideographs):
-        pieces = np.diff(np.searchsorted(starts, stream.starts), append=len(starts))
-        counts = np.bincount(owners, weights=pieces)
+        counts = np.bincount(owners, weights=_per_piece(stream, starts))
         lengths[: len(counts)] += counts.astype(np.uint32)
+
+
+def _per_piece(stream: Stream, starts: Positions) -> Positions:
+    """Return how many of some ascending positions each piece has."""
+    return np.diff(np.searchsorted(starts, stream.starts), append=len(starts))
 
 
 def _occurrences(
     stream: Stream, spans: Spans, places: npt.NDArray[np.int64], language: str, vocabulary: Vocabulary
-) -> npt.NDArray[np.int64]:
-    """Return one key for each occurrence: term number, chunk within the batch, column; unordered."""
-    hasher = SpanHasher(stream.codes)
-    text = stream.codes.tobytes().decode("utf-32-le")
-    kinds = (
-        (spans.word_starts, spans.word_ends),
-        (spans.whole_starts, spans.whole_ends),
-        (spans.ideographs, spans.ideographs + 1),
-        (spans.pairs, spans.pairs + 2),
+) -> tuple[Numbers, npt.NDArray[np.int64]]:
+    """Return the term number of each occurrence, and its place: chunk within the batch and column; unordered."""
+    starts = np.concatenate((spans.word_starts, spans.whole_starts, spans.ideographs, spans.pairs))
+    ends = np.concatenate((spans.word_ends, spans.whole_ends, spans.ideographs + 1, spans.pairs + 2))
+    hashes = SpanHasher(stream.codes).hashes(starts, ends)
+    numbers = vocabulary.numbers(hashes, starts, ends, stream.codes.tobytes().decode("utf-32-le"))
+    owned = np.concatenate(
+        (
+            np.repeat(places, _per_piece(stream, spans.word_starts)),
+            places[np.searchsorted(stream.starts, spans.whole_starts, "right") - 1],
+            np.repeat(places, _per_piece(stream, spans.ideographs)),
+            np.repeat(places, _per_piece(stream, spans.pairs)),
+        )
     )
-    found = []
-    for kind, (starts, ends) in enumerate(kinds):
-        if not len(starts):
-            continue
-        numbers = vocabulary.numbers(hasher.hashes(starts, ends), starts, ends, text)
-        place = places[np.searchsorted(stream.starts, starts, "right") - 1]
-        found.append((numbers.astype(np.int64) << _PLACE_BITS) | place)
-        if kind == 0:
-            stems = vocabulary.stem_numbers(numbers, language)
-            stemmed = np.flatnonzero(stems >= 0)
-            found.append((stems[stemmed].astype(np.int64) << _PLACE_BITS) | place[stemmed] | 1)
-    return np.concatenate(found) if found else np.zeros(0, np.int64)
+    words = len(spans.word_starts)
+    stems = vocabulary.stem_numbers(numbers[:words], language)
+    stemmed = np.flatnonzero(stems >= 0)
+    return np.concatenate((numbers, stems[stemmed])), np.concatenate((owned, owned[stemmed] | 1))
 
 
-def _aggregate(keys: npt.NDArray[np.int64], first: int, rows: Rows) -> _Batch:
-    """Count equal keys, and turn the counts of each (term, chunk) into a row."""
-    keys = np.sort(keys)
-    entries = np.flatnonzero(np.diff(keys, prepend=-1))
+def _aggregate(numbers: Numbers, places: npt.NDArray[np.int64], first: int, rows: Rows) -> _Batch:
+    """Count equal occurrences, and turn the counts of each (term, chunk) into a row."""
+    if not len(numbers):
+        return _Batch(numbers, numbers, np.zeros(0, np.uint32))
+    # As few bits as hold the places: each 16 bits of the keys are one pass of the sort.
+    bits = max(int(places.max()).bit_length(), _COLUMN_BITS)
+    keys = sort_numbers((numbers.astype(np.int64) << bits) | places)
+    entries = _heads(keys)
     counts = np.diff(entries, append=len(keys))
     values = keys[entries]
     pairs = values >> _COLUMN_BITS
-    groups = np.flatnonzero(np.diff(pairs, prepend=-1))
-    codes = rows.codes(groups, values & _COLUMN_MASK, counts) if len(groups) else np.zeros(0, np.uint32)
+    groups = _heads(pairs)
+    codes = rows.codes(groups, values & ((1 << _COLUMN_BITS) - 1), counts)
     pairs = pairs[groups]
-    terms = (pairs >> (_PLACE_BITS - _COLUMN_BITS)).astype(np.int32)
-    chunks = ((pairs & (_PLACE_MASK >> _COLUMN_BITS)) + first).astype(np.int32)
-    return _Batch(terms, chunks, codes)
+    bits -= _COLUMN_BITS
+    chunks = (pairs & ((1 << bits) - 1)) + first
+    return _Batch((pairs >> bits).astype(np.int32), chunks.astype(np.int32), codes)
+
+
+def _heads(values: npt.NDArray[Any]) -> Positions:
+    """Return where each run of equal values begins; there is at least one value."""
+    return np.concatenate(([0], np.flatnonzero(values[1:] != values[:-1]) + 1))
 
 
 def _key_batch(keys: Sequence[tuple[int, str]], vocabulary: Vocabulary, rows: Rows) -> _Batch:
-    distinct = sorted({(vocabulary.number(term), chunk) for chunk, term in keys})
-    terms, chunks = (np.array(side, np.int32) for side in zip(*distinct, strict=True))
+    chunks, terms = zip(*keys, strict=True)
+    numbers = vocabulary.numbers_of(terms).astype(np.int64)
+    distinct = np.unique((numbers << 32) | np.array(chunks, np.int64))
     code = rows.number([(Column.NAME_EXACT, 1)])
-    return _Batch(terms, chunks, np.full(len(distinct), code, np.uint32))
+    return _Batch(
+        (distinct >> 32).astype(np.int32),
+        (distinct & 0xFFFFFFFF).astype(np.int32),
+        np.full(len(distinct), code, np.uint32),
+    )
 
 
 def _assemble(
     batches: Sequence[_Batch], vocabulary: Vocabulary, rows: Rows, lengths: npt.NDArray[np.uint32]
 ) -> Postings:
     """Scatter the batches' postings to their places: by term in string order, by batch within a term."""
-    order = sorted(range(len(vocabulary.terms)), key=vocabulary.terms.__getitem__)
+    order = order_of_texts(vocabulary.terms)
     rank = np.zeros(len(order), np.int64)
     rank[order] = np.arange(len(order))
+    runs = [_run(batch, rank) for batch in batches]
     sizes = np.zeros(len(order), np.int64)
-    for batch in batches:
-        sizes += np.bincount(rank[batch.terms], minlength=len(order))
+    for terms, _, counts in runs:
+        sizes[terms] += counts
     starts = np.concatenate(([0], np.cumsum(sizes)))
     chunks, codes = np.zeros(starts[-1], np.int32), np.zeros(starts[-1], np.uint32)
     free, ranks = starts[:-1].copy(), rows.ranks()
-    for batch in batches:
-        heads = np.flatnonzero(np.diff(batch.terms, prepend=-1))
-        counts = np.diff(heads, append=len(batch.terms))
-        terms = rank[batch.terms[heads]]
+    for batch, (terms, heads, counts) in zip(batches, runs, strict=True):
         places = np.arange(len(batch.terms)) + np.repeat(free[terms] - heads, counts)
         free[terms] += counts
         chunks[places], codes[places] = batch.chunks, ranks[batch.codes]
-    terms = tuple(map(vocabulary.terms.__getitem__, order))
-    return Postings(terms=terms, starts=starts, chunks=chunks, codes=codes, frequencies=rows.table(), lengths=lengths)
+    names = tuple(map(vocabulary.terms.__getitem__, order))
+    return Postings(terms=names, starts=starts, chunks=chunks, codes=codes, frequencies=rows.table(), lengths=lengths)
+
+
+def _run(batch: _Batch, rank: npt.NDArray[np.int64]) -> tuple[Positions, Positions, Positions]:
+    """Return for each term of a batch: its rank, where its postings begin, how many they are."""
+    heads = _heads(batch.terms)
+    return rank[batch.terms[heads]], heads, np.diff(heads, append=len(batch.terms))

@@ -13,13 +13,12 @@ import numpy as np
 import numpy.typing as npt
 
 from indexerd.analysis.characters import DIGIT, IDEOGRAPH, LOOSE, TIGHT, UPPER, WORD
+from indexerd.analysis.hashing import Positions
 from indexerd.analysis.stream import Stream
 
 # Longer words are cut, longer identifiers have only their parts. A SHA-256 in hex has 64; base64 and URLs go far beyond and
 # would be terms that nobody types.
 MAX_TERM = 64
-
-Positions = npt.NDArray[np.int64]
 
 _DOT, _PLUS, _HASH, _COLON, _V = map(ord, ".+#:v")
 _NUMBER_LINK, _TIGHT_LINK, _LOOSE_LINK = 1, 2, 3
@@ -60,7 +59,7 @@ def find_spans(stream: Stream) -> Spans:
     words = (starts, ends)
     if len(bounds):
         wholes.append(_cut_runs(bounds, starts, ends))
-        words = (np.sort(np.concatenate((starts, bounds))), np.sort(np.concatenate((ends, bounds))))
+        words = _together(starts, bounds, len(flags)), _together(ends, bounds, len(flags))
     whole_starts, whole_ends = (np.concatenate(side) for side in zip(*wholes, strict=True))
     short = whole_ends - whole_starts <= MAX_TERM
     counted = starts if links is None else starts[np.concatenate(([True], links == 0))]
@@ -80,6 +79,14 @@ def runs(stream: Stream) -> tuple[Positions, Positions]:
     word = (stream.flags & WORD).view(np.bool_)
     edges = np.flatnonzero(word[1:] != word[:-1]) + 1
     return edges[0::2], edges[1::2]
+
+
+def _together(some: Positions, others: Positions, limit: int) -> Positions:
+    """Return distinct positions below `limit`, ascending: marking them is cheaper than sorting."""
+    marked = np.zeros(limit, np.bool_)
+    marked[some] = True
+    marked[others] = True
+    return np.flatnonzero(marked)
 
 
 def _spaceless(flags: npt.NDArray[np.uint8]) -> tuple[Positions, Positions]:

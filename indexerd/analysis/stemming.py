@@ -3,7 +3,7 @@
 Owns: which languages there are, and one stemmer for each.
 Knows nothing of: where words come from.
 Invariants: 1. a stem is a pure function of the word and the language. 2. `none` leaves words as they are.
-Purity: pure (stemmers keep a cache of their own).
+Purity: pure (stemmers are kept, one for each thread).
 See: docs/search.md (analysis).
 """
 
@@ -25,7 +25,8 @@ class _Stemmers(threading.local):
 
     def of(self, language: str) -> Stemmer.Stemmer:
         if language not in self._by_language:
-            self._by_language[language] = Stemmer.Stemmer(language)
+            # Without its cache, which costs twice what it saves: each term is stemmed once.
+            self._by_language[language] = Stemmer.Stemmer(language, 0)
         return self._by_language[language]
 
 
@@ -40,4 +41,6 @@ def stems(words: Sequence[str], language: str) -> list[str]:
     """
     if language == NO_STEMMING:
         return list(words)
-    return [str(stem) for stem in _stemmers.of(language).stemWords(list(words))]
+    found: list[str] = _stemmers.of(language).stemWords(list(words))
+    # A stem of nothing finds nothing: such a word (there are some in Turkish) stays as it is.
+    return found if all(found) else [stem or word for stem, word in zip(found, words, strict=True)]

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from indexerd.analysis.characters import AWKWARD, BREAK, FLAGS, FOLDED, fill_pages, rewrite
+from indexerd.analysis.characters import AWKWARD, BREAK, FLAGS, folded_codes, rewrite
 
 _FEED = "\n"
 
@@ -37,29 +37,24 @@ class Stream(NamedTuple):
 
 def read_stream(pieces: Sequence[str]) -> Stream:
     """Return the stream of some pieces."""
-    joined = _FEED + _FEED.join(pieces) + _FEED + _FEED
     lengths = np.fromiter(map(len, pieces), np.int64, len(pieces))
-    codes = code_points(joined)
-    flags = _flags_of(codes, joined)
+    codes = code_points(_FEED + _FEED.join(pieces) + _FEED + _FEED)
+    folded = folded_codes(codes)
+    flags = FLAGS[codes]
     breaks: list[int] = []
-    awkward = flags >= AWKWARD
-    if awkward.any():
-        pieces, lengths, breaks = _rewrite_pieces(pieces, lengths, np.flatnonzero(awkward))
+    awkward = np.flatnonzero(flags >= AWKWARD)
+    if len(awkward):
+        pieces, lengths, breaks = _rewrite_pieces(pieces, lengths, awkward)
         codes = code_points(_FEED + _FEED.join(pieces) + _FEED + _FEED)
-        fill_pages(codes)
+        folded = folded_codes(codes)
         flags = FLAGS[codes] & np.uint8(AWKWARD - 1)
     starts = np.cumsum(lengths + 1) - lengths
-    return Stream(FOLDED[codes], flags, np.array(breaks, np.int64), starts)
+    return Stream(folded, flags, np.array(breaks, np.int64), starts)
 
 
 def code_points(text: str) -> npt.NDArray[np.uint32]:
     """Return the code points of a text, lone surrogates included."""
     return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
-
-
-def _flags_of(codes: npt.NDArray[np.uint32], text: str) -> npt.NDArray[np.uint8]:
-    fill_pages(codes[:0] if text.isascii() and FOLDED[0] else codes)
-    return FLAGS[codes]
 
 
 def _rewrite_pieces(
@@ -83,7 +78,7 @@ def _rewrite_pieces(
 def origins(piece: str) -> tuple[Sequence[int], Sequence[int]]:
     """Return, for each code point of the rewritten piece, where its source begins and ends in the piece."""
     codes = code_points(piece)
-    fill_pages(codes)
+    folded_codes(codes)
     awkward = np.flatnonzero(FLAGS[codes] >= AWKWARD).tolist()
     if not awkward:
         return range(len(piece)), range(1, len(piece) + 1)

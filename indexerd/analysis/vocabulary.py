@@ -1,59 +1,26 @@
 """Terms seen so far, as numbers: from the hash of a span to the number of its term, and from a term to its stem's.
 
-Owns: the hash of a span, the table from hashes to numbers, the strings and stems of terms.
+Owns: the table from hashes to numbers, the strings and stems of terms.
 Knows nothing of: chunks, fields, counts.
 Invariants: 1. a string has one number, a number one string. 2. strings are made and stemmed once for each term, not for each
-    occurrence. 3. two terms share a hash with a probability below 2**-38 for texts made to collide (they cannot know the
-    seed), 2**-64 for others.
-Purity: pure: the result does not depend on the seed, which differs in each process.
+    occurrence.
+Purity: pure.
 See: docs/search.md (analysis).
 """
+
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
 
-from indexerd.analysis.spans import Positions
+from indexerd.analysis.hashing import Hashes, Positions, SpanHasher, spread
 from indexerd.analysis.stemming import stems
+from indexerd.analysis.stream import code_points
 
-Hashes = npt.NDArray[np.uint64]
 Numbers = npt.NDArray[np.int32]
 
-_MASK = (1 << 64) - 1
-# Python's own secret of this process: nobody who writes a document knows it.
-_SEED = hash("indexerd vocabulary") & _MASK
-_BASE = (_SEED * 0x9E3779B97F4A7C15 | 5) & _MASK
-_BASE_INVERSE = pow(_BASE, -1, 1 << 64)
-_SPREAD = np.uint64(0x9E3779B97F4A7C15)
 _UNKNOWN, _ITSELF = -2, -1
-_FIRST_SLOTS = 12  # log2
-
-
-def _powers(base: int, count: int) -> Hashes:
-    powers = np.full(count, base, np.uint64)
-    powers[0] = 1
-    return np.multiply.accumulate(powers)
-
-
-def _mixed(codes: npt.NDArray[np.uint32]) -> Hashes:
-    """Spread code points over 64 bits (splitmix64)."""
-    mixed = codes.astype(np.uint64) * _SPREAD + np.uint64(_SEED)
-    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return mixed ^ (mixed >> np.uint64(31))
-
-
-class SpanHasher:
-    """Hashes any span of a stream in constant time: differences of one running sum."""
-
-    def __init__(self, codes: npt.NDArray[np.uint32]) -> None:
-        self._sums = np.zeros(len(codes) + 1, np.uint64)
-        np.cumsum(_mixed(codes) * _powers(_BASE, len(codes)), out=self._sums[1:])
-        self._shift = _powers(_BASE_INVERSE, len(codes))
-
-    def hashes(self, starts: Positions, ends: Positions) -> Hashes:
-        """Return the hash of each span; never 0."""
-        found = (self._sums[ends] - self._sums[starts]) * self._shift[starts]
-        return np.maximum(found, np.uint64(1))
+_FIRST_BITS = 12
 
 
 class Vocabulary:
@@ -61,11 +28,7 @@ class Vocabulary:
 
     def __init__(self) -> None:
         self.terms: list[str] = []
-        self._numbers: dict[str, int] = {}
-        self._bits = _FIRST_SLOTS
-        self._slots = np.zeros(1 << self._bits, np.uint64)
-        self._slot_numbers = np.zeros(1 << self._bits, np.int32)
-        self._used = 0
+        self._slots = _Slots()
         self._stems: dict[str, Numbers] = {}
 
     def numbers(self, hashes: Hashes, starts: Positions, ends: Positions, text: str) -> Numbers:
@@ -75,38 +38,39 @@ class Vocabulary:
             hashes: Hash of each span.
             starts: Where each span starts in `text`.
             ends: Where it ends.
-            text: The folded text of the whole stream.
+            text: The text that the spans are of.
         """
-        numbers = self._look_up(hashes)
-        new = np.flatnonzero(numbers < 0)
-        if len(new):
-            fresh, first = np.unique(hashes[new], return_index=True)
-            at = new[first]
-            spans = zip(starts[at].tolist(), ends[at].tolist(), strict=True)
-            named = [self.number(text[start:end]) for start, end in spans]
-            self._insert(fresh, np.array(named, np.int32))
-            numbers[new] = self._look_up(hashes[new])
+        numbers, new = self._slots.numbers(hashes, len(self.terms))
+        spans = zip(starts[new].tolist(), ends[new].tolist(), strict=True)
+        self.terms += [text[start:end] for start, end in spans]
         return numbers
 
-    def number(self, term: str) -> int:
-        """Return the number of a term, a new one if it has none."""
-        number = self._numbers.setdefault(term, len(self.terms))
-        if number == len(self.terms):
-            self.terms.append(term)
-        return number
+    def numbers_of(self, texts: Sequence[str]) -> Numbers:
+        """Return the number of each text as a term. Texts hold no line feed."""
+        joined = "\n".join(texts) + "\n"
+        ends = np.cumsum(np.fromiter(map(len, texts), np.int64, len(texts)) + 1) - 1
+        starts = np.concatenate(([0], ends[:-1] + 1))
+        hashes = SpanHasher(code_points(joined)).hashes(starts, ends)
+        return self.numbers(hashes, starts, ends, joined)
 
     def stem_numbers(self, words: Numbers, language: str) -> Numbers:
         """Return the number of each word's stem in a language, -1 where the word is its own."""
         found = self._stem_table(language)[words]
-        unknown = np.unique(words[found == _UNKNOWN])
+        unknown = _distinct(words[found == _UNKNOWN], len(self.terms))
         if len(unknown):
-            names = [self.terms[number] for number in unknown.tolist()]
-            pairs = zip(names, stems(names, language), strict=True)
-            known = [_ITSELF if stem in (name, "") else self.number(stem) for name, stem in pairs]
-            table = self._stem_table(language)
-            table[unknown] = known
-            found = table[words]
+            self._learn(unknown, language)
+            found = self._stems[language][words]
         return found
+
+    def _learn(self, numbers: Positions, language: str) -> None:
+        """Stem the terms with these numbers."""
+        names = list(map(self.terms.__getitem__, numbers.tolist()))
+        changed = [(at, stem) for at, stem in enumerate(stems(names, language)) if stem != names[at]]
+        known = np.full(len(names), _ITSELF, np.int32)
+        if changed:
+            places, found = zip(*changed, strict=True)
+            known[list(places)] = self.numbers_of(found)
+        self._stem_table(language)[numbers] = known
 
     def _stem_table(self, language: str) -> Numbers:
         table = self._stems.get(language, np.zeros(0, np.int32))
@@ -116,46 +80,60 @@ class Vocabulary:
             self._stems[language] = table = grown
         return table
 
-    def _home(self, hashes: Hashes) -> Positions:
-        return ((hashes * _SPREAD) >> np.uint64(64 - self._bits)).astype(np.int64)
 
-    def _look_up(self, hashes: Hashes) -> Numbers:
-        slots = self._home(hashes)
-        numbers = np.full(len(hashes), -1, np.int32)
-        held = self._slots[slots]
-        hit = held == hashes
-        numbers[hit] = self._slot_numbers[slots[hit]]
-        open_ = np.flatnonzero(~hit & (held != 0))
-        while len(open_):
-            slots[open_] = (slots[open_] + 1) & ((1 << self._bits) - 1)
-            held = self._slots[slots[open_]]
-            hit = held == hashes[open_]
-            numbers[open_[hit]] = self._slot_numbers[slots[open_[hit]]]
-            open_ = open_[~hit & (held != 0)]
-        return numbers
+def _distinct(numbers: Numbers, limit: int) -> Positions:
+    seen = np.zeros(limit, np.bool_)
+    seen[numbers] = True
+    return np.flatnonzero(seen)
 
-    def _insert(self, hashes: Hashes, numbers: Numbers) -> None:
-        """Add distinct hashes that are not in the table."""
+
+class _Slots:
+    """A hash table with open addressing whose every step works on all hashes of a batch."""
+
+    def __init__(self) -> None:
+        self._bits = _FIRST_BITS
+        self._hashes = np.zeros(1 << self._bits, np.uint64)  # 0: vacant
+        self._numbers = np.full(1 << self._bits, -1, np.int32)
+        self._used = 0
+
+    def numbers(self, hashes: Hashes, first: int) -> tuple[Numbers, Positions]:
+        """Return the number of each hash and the places of the new ones, each once; these get numbers from `first` on."""
         if 2 * (self._used + len(hashes)) > 1 << self._bits:
-            self._rehash(self._used + len(hashes))
-        self._place(hashes, numbers)
-        self._used += len(hashes)
+            self._grow(self._used + len(hashes))
+        slots = self._claim(hashes)
+        numbers = self._numbers[slots]
+        new = np.flatnonzero(numbers < 0)
+        if not len(new):
+            return numbers, new
+        # All occurrences of a new hash write their place into its slot; the one that reads its own back stands for them.
+        at = slots[new]
+        places = np.arange(len(new), dtype=np.int32)
+        self._numbers[at] = places
+        chosen = self._numbers[at] == places
+        self._numbers[at[chosen]] = np.arange(first, first + np.count_nonzero(chosen), dtype=np.int32)
+        numbers[new] = self._numbers[at]
+        self._used += int(np.count_nonzero(chosen))
+        return numbers, new[chosen]
 
-    def _rehash(self, count: int) -> None:
-        full = self._slots != 0
-        hashes, numbers = self._slots[full], self._slot_numbers[full]
-        self._bits = max(self._bits, (4 * count).bit_length())
-        self._slots = np.zeros(1 << self._bits, np.uint64)
-        self._slot_numbers = np.zeros(1 << self._bits, np.int32)
-        self._place(hashes, numbers)
-
-    def _place(self, hashes: Hashes, numbers: Numbers) -> None:
-        slots = self._home(hashes)
-        left = np.arange(len(hashes))
+    def _claim(self, hashes: Hashes) -> Positions:
+        """Return the slot of each hash, taking vacant ones for new hashes."""
+        slots = spread(hashes, self._bits)
+        wrap = (1 << self._bits) - 1
+        left = np.flatnonzero(self._hashes[slots] != hashes)
         while len(left):
-            vacant = left[self._slots[slots[left]] == 0]
-            # Of several that want one slot the last write stays; the others see it taken and walk on.
-            self._slots[slots[vacant]] = hashes[vacant]
-            self._slot_numbers[slots[vacant]] = numbers[vacant]
-            left = left[self._slots[slots[left]] != hashes[left]]
-            slots[left] = (slots[left] + 1) & ((1 << self._bits) - 1)
+            at, wanted = slots[left], hashes[left]
+            vacant = self._hashes[at] == 0
+            # Of several that want one vacant slot one write stays; the others see it taken and walk on.
+            self._hashes[at[vacant]] = wanted[vacant]
+            missed = self._hashes[at] != wanted
+            left = left[missed]
+            slots[left] = (at[missed] + 1) & wrap
+        return slots
+
+    def _grow(self, count: int) -> None:
+        full = np.flatnonzero(self._hashes)
+        hashes, numbers = self._hashes[full], self._numbers[full]
+        self._bits = (3 * count).bit_length()
+        self._hashes = np.zeros(1 << self._bits, np.uint64)
+        self._numbers = np.full(1 << self._bits, -1, np.int32)
+        self._numbers[self._claim(hashes)] = numbers
