@@ -16,6 +16,7 @@ import threading
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
+from pathlib import Path
 from types import TracebackType
 from typing import Self
 
@@ -29,7 +30,7 @@ from indexerd.service.callers import Admission, Caller
 from indexerd.service.dispatch import Service
 from indexerd.service.parts import Engine, Identity, Parts
 from indexerd.sources import SourceTree
-from indexerd.store import Store, form_roots, open_store
+from indexerd.store import OpeningReport, Store, form_roots, open_store
 from indexerd.store.fsio import RealStoreFilesystem
 from indexerd.sync.ignore import IgnoreOptions
 from indexerd.sync.loop import SyncLoop
@@ -127,7 +128,7 @@ def build(
         sources = SourceTree(roots, config.max_file_bytes)
         sync = _sync(config, store, fs, roots, sources, watch=watch)
         opened.callback(sync.stop)
-        _announce(store)
+        _announce(store.opening)
         parts = Parts(
             store=store,
             sync=sync if watch else OneShot(sync),
@@ -140,7 +141,7 @@ def build(
             admission=admission,
             identity=identity_of(config),
             stop=stop,
-            extra_status=extra_status,
+            extra_status=lambda: {**opening_fields(store.opening), **extra_status()},
         )
         return House(
             config=config,
@@ -194,6 +195,8 @@ def _open_store(config: Config, patience_seconds: float) -> tuple[Store, RealSto
     while True:
         try:
             fs = RealStoreFilesystem.open_directory(config.state_dir, create=True)
+            # It holds the text of every document: nobody else may look into it, even if it was made by other hands.
+            Path(config.state_dir).chmod(0o700)
         except OSError as error:
             raise ConfigError([f"state directory {config.state_dir}: {error.strerror}"]) from error
         try:
@@ -246,9 +249,13 @@ def _ignore_options(config: Config, root: Root) -> IgnoreOptions:
     )
 
 
-def _announce(store: Store) -> None:
+def opening_fields(opening: OpeningReport) -> Mapping[str, object]:
+    """Return what the owner's status says about how the index was found at the start."""
+    return {"opening": {"state": opening.state, "detail": opening.detail, "fell_back": opening.fell_back}}
+
+
+def _announce(opening: OpeningReport) -> None:
     """Say it when an index is not used as it was found: silence would look like health."""
-    opening = store.opening
     if opening.state in {"damaged", "older_format"}:
         _log.warning("the index is %s (%s): it is rebuilt from the sources", opening.state, opening.detail)
     elif opening.fell_back:

@@ -1,0 +1,90 @@
+"""A daemon in a process of its own, for tests that kill, stop and restart it."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from indexerd.client import call
+from indexerd.errors import IndexerdError
+
+_PROGRAM = """
+import json, sys
+from indexerd.access.rights import AccessRules
+from indexerd.config import Config, Socket
+from indexerd.daemon import run
+from indexerd.errors import IndexerdError
+from indexerd.model import Root, Settings
+given = json.loads(sys.argv[1])
+roots = tuple(Root(label=f"r{n}", path=path, prefixed=len(given["roots"]) > 1) for n, path in enumerate(given["roots"]))
+config = Config(
+    profile="test", roots=roots, state_dir=given["state"], settings=Settings(), access=AccessRules(),
+    socket=Socket(path=given["socket"]),
+)
+say = lambda word: print(word, flush=True)
+try:
+    hooks = {"on_answering": lambda: say("answering"), "on_ready": lambda status: say("ready")}
+    sys.exit(run(config, **hooks, **given["options"]))
+except IndexerdError as error:
+    say(f"{type(error).__name__}: {error}")
+    sys.exit(70)
+"""
+
+
+def wait_for(condition, seconds=30.0):
+    """Poll until a condition gives something true, and return that; fail when it does not come in time."""
+    deadline = time.monotonic() + seconds
+    while not (found := condition()):
+        assert time.monotonic() < deadline, "condition did not come true"
+        time.sleep(0.01)
+    return found
+
+
+class DaemonProcess:
+    """Starts one daemon; `close` kills what is left of it."""
+
+    def __init__(self, roots, place: Path, *, state=None, socket=None, **options) -> None:
+        self.state = str(state or place / "state")
+        self.socket = str(socket or place / "run" / "d.sock")
+        given = {"roots": [str(root) for root in roots], "state": self.state, "socket": self.socket, "options": options}
+        environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", _PROGRAM, json.dumps(given)], stdout=subprocess.PIPE, text=True, env=environment
+        )
+
+    def said(self) -> str:
+        """Return the next word: `answering`, `ready`, an error, or nothing at the end."""
+        return self.process.stdout.readline().strip()
+
+    def ready(self) -> "DaemonProcess":
+        """Wait for the first index."""
+        words = [self.said(), self.said()]
+        assert words == ["answering", "ready"], words
+        return self
+
+    def call(self, method, **params):
+        """Ask it."""
+        return call(self.socket, method, params, timeout_seconds=30)
+
+    def answers(self) -> bool:
+        """Tell whether the socket answers."""
+        try:
+            call(self.socket, "status", timeout_seconds=5)
+        except IndexerdError:
+            return False
+        return True
+
+    def end(self, number=signal.SIGTERM) -> int:
+        """Send a signal, wait for the end, return the status."""
+        self.process.send_signal(number)
+        return self.process.wait(30)
+
+    def close(self) -> None:
+        """Leave nothing behind."""
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait(30)
+        self.process.stdout.close()

@@ -1,0 +1,194 @@
+"""A daemon starts once, survives being killed, ends in order, and answers all the while."""
+
+import os
+import signal
+import socket
+from pathlib import Path
+
+import pytest
+
+from indexerd.errors import ShutdownError, UnreachableError
+from tests.fakes.daemon_process import DaemonProcess, wait_for
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+def docs(tmp_path):
+    """A small folder of documents."""
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    (folder / "a.md").write_text("# Alpha\n\nThe stable word is quokka.\n")
+    (folder / "b.md").write_text("# Beta\n\nNothing of interest.\n")
+    return folder
+
+
+@pytest.fixture
+def start(tmp_path):
+    """Start daemons; leave none behind."""
+    started = []
+
+    def begin(roots, **options):
+        started.append(DaemonProcess(roots, tmp_path, **options))
+        return started[-1]
+
+    yield begin
+    for one in started:
+        one.close()
+
+
+def paths(result):
+    return [hit["source_path"] for hit in result["hits"]]
+
+
+def test_a_saved_word_is_found_by_the_next_query(docs, start):
+    """Write, ask, find; edit, ask, find the new and not the old; delete, ask, find nothing."""
+    daemon = start([docs]).ready()
+    assert paths(daemon.call("query", text="quokka")) == ["a.md"]
+    (docs / "c.md").write_text("fresh wombat\n")
+    found = daemon.call("query", text="wombat", wait_ms=5000)
+    assert (paths(found), found["freshness"]["state"]) == (["c.md"], "current")
+    (docs / "c.md").write_text("fresh numbat\n")
+    assert paths(daemon.call("query", text="wombat", wait_ms=5000)) == []
+    assert paths(daemon.call("query", text="numbat", wait_ms=5000)) == ["c.md"]
+    (docs / "c.md").unlink()
+    assert paths(daemon.call("query", text="numbat", wait_ms=5000)) == []
+    assert daemon.end() == 0
+
+
+def test_after_kill_9_the_next_start_answers_the_same_at_once(docs, start):
+    """The socket file left behind is taken over, and the index is the one that was published."""
+    first = start([docs]).ready()
+    before = first.call("query", text="quokka")
+    first.end(signal.SIGKILL)
+    assert Path(first.socket).is_socket()
+    second = start([docs])
+    assert second.said() == "answering"
+    after = second.call("query", text="quokka", wait_ms=0)
+    same = ("generation", "store_id", "settings", "candidates")
+    assert {key: after[key] for key in same} == {key: before[key] for key in same}
+    assert [hit["chunk_id"] for hit in after["hits"]] == [hit["chunk_id"] for hit in before["hits"]]
+    assert second.said() == "ready"
+    assert second.end() == 0
+
+
+def test_what_changed_while_nobody_ran_is_found_after_the_start(docs, start):
+    """Files added, edited, renamed and deleted in between are as they are now."""
+    assert start([docs]).ready().end() == 0
+    (docs / "new.md").write_text("platypus\n")
+    (docs / "a.md").write_text("# Alpha\n\nNow an echidna.\n")
+    (docs / "b.md").rename(docs / "renamed.md")
+    daemon = start([docs]).ready()
+    assert paths(daemon.call("query", text="platypus")) == ["new.md"]
+    assert paths(daemon.call("query", text="echidna")) == ["a.md"]
+    assert paths(daemon.call("query", text="quokka")) == []
+    listed = [row["source_path"] for row in daemon.call("documents")["documents"]]
+    assert listed == ["a.md", "new.md", "renamed.md"]
+    assert {row["source_path"] for row in daemon.call("documents", deleted=True)["documents"]} == {"b.md"}
+
+
+def test_a_second_daemon_on_the_same_state_is_refused_whatever_its_socket(docs, start, tmp_path):
+    """The lock is on the state directory, not on the socket, a port or a pid."""
+    first = start([docs]).ready()
+    second = start([docs], socket=tmp_path / "run" / "other.sock")
+    assert second.said().startswith("StoreLockedError")
+    assert second.process.wait(10) == 70
+    assert not (tmp_path / "run" / "other.sock").exists()
+    assert paths(first.call("query", text="quokka")) == ["a.md"]
+
+
+def test_removing_every_lock_like_file_lets_no_second_writer_in(docs, start, tmp_path):
+    """There is no lock file to remove: the kernel holds the lock."""
+    first = start([docs]).ready()
+    for name in os.listdir(first.state):
+        assert "lock" not in name
+        assert not name.endswith("pid")
+    second = start([docs], socket=tmp_path / "run" / "other.sock")
+    assert second.said().startswith("StoreLockedError")
+
+
+def test_a_second_daemon_at_the_same_socket_is_refused_and_the_first_keeps_it(docs, start, tmp_path):
+    """Another state at the same socket path: the one who answers stays."""
+    first = start([docs]).ready()
+    second = start([docs], state=tmp_path / "state2")
+    assert second.said().startswith("BusyError")
+    assert paths(first.call("query", text="quokka")) == ["a.md"]
+
+
+def test_of_many_starters_exactly_one_runs_and_everybody_is_answered(docs, start):
+    """Eight starts at once on nothing: one daemon, and eight clients with answers."""
+    crowd = [start([docs]) for _ in range(8)]
+    words = [one.said() for one in crowd]
+    assert words.count("answering") == 1
+    assert all(word.startswith(("answering", "StoreLockedError", "BusyError")) for word in words)
+    for one in crowd:
+        assert wait_for(lambda one=one: paths(one.call("query", text="quokka", wait_ms=2000))) == ["a.md"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_it_in_order(docs, start, number):
+    """Status 0, no socket left, the last generation durable."""
+    daemon = start([docs]).ready()
+    generation = daemon.call("status")["generation"]
+    assert daemon.end(number) == 0
+    assert not Path(daemon.socket).exists()
+    again = start([docs])
+    assert again.said() == "answering"
+    assert again.call("status")["durable_generation"] == generation
+
+
+def test_the_shutdown_method_ends_it(docs, start):
+    """The owner can stop the daemon over the socket."""
+    daemon = start([docs]).ready()
+    assert daemon.call("shutdown")["stopping"] is True
+    assert daemon.process.wait(20) == 0
+    with pytest.raises((UnreachableError, ShutdownError)):
+        daemon.call("status")
+
+
+def test_sighup_looks_at_everything_again(docs, start):
+    """A reconcile follows the signal, and the daemon goes on."""
+    daemon = start([docs]).ready()
+    before = wait_for(lambda: daemon.call("status")["reconciled_age_s"] or None)
+    wait_for(lambda: daemon.call("status")["reconciled_age_s"] >= 0.5)
+    daemon.process.send_signal(signal.SIGHUP)
+    wait_for(lambda: daemon.call("status")["reconciled_age_s"] < 0.5)
+    assert before is not None
+    assert daemon.answers()
+
+
+def test_the_service_manager_is_told_when_it_answers_and_when_it_stops(docs, start, tmp_path):
+    """READY comes once the socket answers, STOPPING before the end."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+        manager.bind(str(tmp_path / "n"))
+        manager.settimeout(30)
+        daemon = start([docs], notify_socket=str(tmp_path / "n"))
+        assert b"READY=1" in manager.recv(4096)
+        assert daemon.answers()
+        assert b"STATUS=" in manager.recv(4096)
+        daemon.ready()
+        daemon.end()
+        assert b"STOPPING=1" in manager.recv(4096)
+
+
+def test_roots_that_cannot_be_used_are_all_named_at_once(docs, start, tmp_path):
+    """A file, a missing folder and one inside another are three problems in one message."""
+    (tmp_path / "file.md").write_text("x")
+    (docs / "sub").mkdir()
+    daemon = start([docs, tmp_path / "file.md", tmp_path / "missing", docs / "sub"])
+    said = daemon.said()
+    assert said.startswith("ConfigError")
+    for part in ("file.md is not a folder", "missing does not exist", f"{docs}/sub lies in root"):
+        assert part in said
+    assert not Path(daemon.state).exists()
+
+
+def test_a_damaged_index_is_rebuilt_and_said_so(docs, start):
+    """Zeroed files are never used: the index is made anew from the sources."""
+    first = start([docs]).ready()
+    first.end()
+    for path in Path(first.state).iterdir():
+        path.write_bytes(b"\0" * path.stat().st_size)
+    second = start([docs]).ready()
+    assert paths(second.call("query", text="quokka")) == ["a.md"]
+    assert second.call("status")["opening"]["state"] == "damaged"
