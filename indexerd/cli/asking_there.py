@@ -22,9 +22,7 @@ from indexerd.naming import encode_name
 
 
 @contextmanager
-def asking_backend(
-    selection: Selection, place: Place, *, allow_local: bool, fresh: bool = True
-) -> Iterator[Backend]:
+def asking_backend(selection: Selection, place: Place, *, allow_local: bool, fresh: bool = True) -> Iterator[Backend]:
     """Give somebody who answers, and let go of it afterwards.
 
     Args:
