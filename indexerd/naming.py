@@ -33,6 +33,11 @@ def encode_name(raw: bytes) -> str:
     return encode_text(raw.decode("utf-8", "surrogateescape"))
 
 
+def is_printable(text: str) -> bool:
+    """Whether every name in `text` (joined by `/`) is its own printable form, as nearly all names are."""
+    return _needs_encoding(text) is None
+
+
 def encode_text(text: str) -> str:
     """Return the printable form of a relative path already decoded as UTF-8 with `surrogateescape`."""
     return text if _needs_encoding(text) is None else _ENCODED.sub(_escape, text)

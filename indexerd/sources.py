@@ -35,8 +35,6 @@ _RESOLVE = 0x08 | 0x04 | 0x02
 _AT_EMPTY_PATH = 0x1000
 _STATX_TYPE = 0x1
 _STATX_ATTR_MOUNT_ROOT = 0x2000
-# linux/stat.h: the kernel fills 256 bytes, with the attributes at offset 8 and the mask of those it knows at 56.
-_STATX_BYTES = 256
 
 _MISSING = frozenset({errno.ENOENT, errno.ENOTDIR})
 _ESCAPES = frozenset({errno.ELOOP, errno.EXDEV})
@@ -46,11 +44,25 @@ class _OpenHow(ctypes.Structure):
     _fields_ = (("flags", ctypes.c_uint64), ("mode", ctypes.c_uint64), ("resolve", ctypes.c_uint64))
 
 
+class _Statx(ctypes.Structure):
+    """The parts of `struct statx` (linux/stat.h) that are read here, in a room of its full size."""
+
+    _fields_ = (
+        ("before", ctypes.c_uint64),
+        ("attributes", ctypes.c_uint64),
+        ("between", ctypes.c_uint64 * 5),
+        ("attributes_mask", ctypes.c_uint64),
+        ("behind", ctypes.c_uint64 * 24),
+    )
+
+
 _libc = ctypes.CDLL(None, use_errno=True)
 _syscall = _libc.syscall
 _syscall.argtypes = (ctypes.c_long, ctypes.c_int, ctypes.c_char_p, ctypes.c_void_p, ctypes.c_size_t)
 _syscall.restype = ctypes.c_long
 _statx = getattr(_libc, "statx", None)  # glibc 2.28, musl 1.2.5
+if _statx is not None:
+    _statx.argtypes = (ctypes.c_int, ctypes.c_char_p, ctypes.c_int, ctypes.c_uint, ctypes.c_void_p)
 _HOW_SIZE = ctypes.sizeof(_OpenHow)
 _HOW_FILE = _OpenHow(_FILE_FLAGS, 0, _RESOLVE)
 _HOW_FOLDER = _OpenHow(_FOLDER_FLAGS, 0, _RESOLVE)
@@ -148,12 +160,12 @@ def is_mount_root(folder_fd: int) -> bool | None:
     """Whether something is mounted at an open folder, as the kernel says since Linux 5.8; None where it does not."""
     if _statx is None:
         return None
-    buffer = ctypes.create_string_buffer(_STATX_BYTES)
-    if _statx(folder_fd, b"", _AT_EMPTY_PATH, _STATX_TYPE, buffer) != 0:
+    answer = _Statx()
+    if _statx(folder_fd, b"", _AT_EMPTY_PATH, _STATX_TYPE, ctypes.addressof(answer)) != 0:
         return None
-    attributes = int.from_bytes(buffer.raw[8:16], "little")
-    known = int.from_bytes(buffer.raw[56:64], "little")
-    return bool(attributes & _STATX_ATTR_MOUNT_ROOT) if known & _STATX_ATTR_MOUNT_ROOT else None
+    if not answer.attributes_mask & _STATX_ATTR_MOUNT_ROOT:
+        return None
+    return bool(answer.attributes & _STATX_ATTR_MOUNT_ROOT)
 
 
 def stat_of(found: os.stat_result) -> SourceStat:

@@ -123,7 +123,8 @@ class FolderRules:
         if path in self.own_files:
             return "own_files"
         for layer in self.layers:
-            verdict = layer.patterns.verdict(name, layer.above + path[layer.skip :], is_folder=is_folder)
+            below = layer.above + path[layer.skip :] if layer.patterns.has_paths else b""
+            verdict = layer.patterns.verdict(name, below, is_folder=is_folder)
             if verdict:
                 return "excluded" if layer.rank == _CONFIGURED else "ignored"
             if verdict is False:

@@ -69,6 +69,8 @@ class Look:
 def merge_looks(looks: Iterable[Look]) -> Look:
     """Return one look that says what all say. Where two saw one file, the later counts."""
     several = tuple(looks)
+    if len(several) == 1:
+        return several[0]
     return Look(
         scope=tuple(dict.fromkeys(path for look in several for path in look.scope)),
         files={path: stat for look in several for path, stat in look.files.items()},

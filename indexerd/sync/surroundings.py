@@ -12,7 +12,6 @@ See: docs/operations.md (what is ignored).
 import errno
 import os
 import stat as stat_bits
-from pathlib import Path
 
 from indexerd.sources import is_mount_root
 from indexerd.sync.ignore import CACHE_TAG, CACHE_TAG_SIGNATURE, IGNORE_FILES
@@ -76,7 +75,7 @@ def rule_files_above(real_root: bytes) -> tuple[tuple[bytes, bytes], ...]:
     found = []
     for folder in folders_above(real_root):
         try:
-            text = _read_regular(None, os.path.join(folder, IGNORE_FILES[0]), _RULE_FILE_BYTES)  # noqa: PTH118 -- bytes
+            text = _read_regular(None, _join(folder, IGNORE_FILES[0]), _RULE_FILE_BYTES)
         except OSError:
             continue
         if text is not None:
@@ -86,14 +85,26 @@ def rule_files_above(real_root: bytes) -> tuple[tuple[bytes, bytes], ...]:
 
 def folders_above(real_root: bytes) -> tuple[bytes, ...]:
     """Return the folders from the repository's top to the root's parent, top first; empty outside a repository."""
-    root = Path(os.fsdecode(real_root))
     above: list[bytes] = []
-    for folder in (root, *root.parents):
-        if folder != root:
-            above.append(os.fsencode(folder))
-        if os.path.lexists(folder / ".git"):
-            return tuple(reversed(above))
-    return ()
+    folder = real_root
+    while not _has_git(folder):
+        if folder == b"/":
+            return ()
+        folder = folder.rpartition(b"/")[0] or b"/"
+        above.append(folder)
+    return tuple(reversed(above))
+
+
+def _has_git(folder: bytes) -> bool:
+    try:
+        os.lstat(_join(folder, b".git"))
+    except OSError:
+        return False
+    return True
+
+
+def _join(folder: bytes, name: bytes) -> bytes:
+    return folder.rstrip(b"/") + b"/" + name
 
 
 def _read_regular(folder_fd: int | None, name: bytes, limit: int) -> bytes | None:

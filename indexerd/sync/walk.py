@@ -17,9 +17,9 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from indexerd.model import Root, SourcePath
-from indexerd.naming import encode_text, source_path, split_source_path
+from indexerd.naming import encode_name, is_printable, source_path, split_source_path
 from indexerd.ports import SourceStat
-from indexerd.sources import error_name, open_folder_beneath, open_root
+from indexerd.sources import error_name, open_folder_beneath, open_root, stat_of
 from indexerd.sync.ignore import CACHE_TAG, IGNORE_FILES, FolderRules
 from indexerd.sync.look import UNKNOWN_DEVICE, Held, Look, Place, RootState, Skipped, nearest_above
 from indexerd.sync.surroundings import is_repository, is_tagged_cache, place_of, read_rule_files
@@ -28,8 +28,10 @@ Entering = Callable[[Root, bytes], None]
 
 # Names come decoded from the listing. Where the locale's encoding is not UTF-8 they are turned back into bytes first.
 _NAMES_ARE_UTF8 = sys.getfilesystemencoding().lower() in ("utf-8", "utf8")
-# First letters of names that a built-in rule may speak of; all others need the rules only where there are patterns.
+# First characters of names that a built-in rule may speak of; all others need the rules only where there are patterns.
 _ODD_FIRST = frozenset(".#~")
+_TYPE_BITS, _REGULAR = 0o170000, stat_bits.S_IFREG
+_new_stat = tuple.__new__
 # What opening a folder says when it was removed, or replaced by a file or link, since its name was seen.
 _GONE = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.EXDEV})
 _STATE_OF_ERROR: Mapping[int | None, RootState] = {errno.ENOENT: "missing", errno.ENOTDIR: "not_a_directory"}
@@ -240,34 +242,54 @@ class Walk:
         return Folder(inner.relative, rules, place.dev)
 
     def _take(self, folder: Folder, entries: list["os.DirEntry[str]"]) -> list[_Inner]:
-        """Add the files of a listed folder and return the folders in it. The descriptor must still be open."""
+        """Add the files of a listed folder and return the folders in it. The descriptor must still be open.
+
+        This is the loop that runs for every file: what is not an ordinary file with an ordinary name leaves it.
+        """
         rules = folder.rules
         endings = rules.options.formats
-        is_plain = not rules.layers and not rules.own_files
+        has_patterns = bool(rules.layers or rules.own_files)
         prefix = _prefix(source_path(self._root, folder.relative))
-        inner: list[_Inner] = []
+        is_odd = not _NAMES_ARE_UTF8 or not is_printable("/".join([entry.name for entry in entries]))
+        files, limit = self._files, self._max_file_bytes
+        others: list[os.DirEntry[str]] = []
         for entry in entries:
             name = entry.name
-            if entry.is_dir(follow_symlinks=False):
-                raw = os.fsencode(name)
-                if not rules.ignores(raw, is_folder=True):
-                    relative = folder.relative + b"/" + raw if folder.relative else raw
-                    inner.append(_Inner(relative, raw, folder))
-            elif name.lower().endswith(endings) and (
-                (is_plain and name[0] not in _ODD_FIRST) or _is_taken(rules, name)
-            ):
-                self._add_entry(SourcePath(prefix + _text(name)), entry)
-        return inner
+            if is_odd or not name.lower().endswith(endings) or name[0] in _ODD_FIRST:
+                others.append(entry)
+                continue
+            if has_patterns and rules.ignores(os.fsencode(name), is_folder=False):
+                others.append(entry)
+                continue
+            try:
+                found = entry.stat(follow_symlinks=False)
+            except OSError:
+                others.append(entry)
+                continue
+            if found.st_mode & _TYPE_BITS != _REGULAR or found.st_size > limit:
+                others.append(entry)
+                continue
+            files[SourcePath(prefix + name)] = _new_stat(
+                SourceStat, (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
+            )
+        return [inner for entry in others if (inner := self._take_other(folder, entry, prefix)) is not None]
 
-    def _add_entry(self, path: SourcePath, entry: "os.DirEntry[str]") -> None:
-        try:
-            found = entry.stat(follow_symlinks=False)
-        except FileNotFoundError:
-            return
-        except OSError as error:
-            self._held[path] = error_name(error)
-            return
-        self._add(path, found)
+    def _take_other(self, folder: Folder, entry: "os.DirEntry[str]", prefix: str) -> _Inner | None:
+        """Add one entry of any kind, or return it if it is a folder to be entered."""
+        raw = os.fsencode(entry.name)
+        if entry.is_dir(follow_symlinks=False):
+            if folder.rules.ignores(raw, is_folder=True):
+                return None
+            return _Inner(folder.relative + b"/" + raw if folder.relative else raw, raw, folder)
+        if folder.rules.is_wanted(raw) and not folder.rules.ignores(raw, is_folder=False):
+            path = SourcePath(prefix + encode_name(raw))
+            try:
+                self._add(path, entry.stat(follow_symlinks=False))
+            except FileNotFoundError:
+                return None
+            except OSError as error:
+                self._held[path] = error_name(error)
+        return None
 
     def _add(self, path: SourcePath, found: os.stat_result) -> None:
         if not stat_bits.S_ISREG(found.st_mode):
@@ -275,9 +297,7 @@ class Walk:
         elif found.st_size > self._max_file_bytes:
             self._skipped.append(Skipped(path, "too_large"))
         else:
-            self._files[path] = SourceStat(
-                found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
-            )
+            self._files[path] = stat_of(found)
 
     def _open_folder(self, relative: bytes) -> int | None:
         """Open a folder for listing; None if it is gone or cannot be listed, which is then held."""
@@ -340,12 +360,3 @@ def _prefix(folder: SourcePath) -> str:
 
 def _may_hold(names: set[str] | None, name: bytes) -> bool:
     return names is None or name.decode() in names
-
-
-def _text(name: str) -> str:
-    return encode_text(name if _NAMES_ARE_UTF8 else os.fsencode(name).decode("utf-8", "surrogateescape"))
-
-
-def _is_taken(rules: FolderRules, name: str) -> bool:
-    raw = os.fsencode(name)
-    return rules.is_wanted(raw) and not rules.ignores(raw, is_folder=False)
