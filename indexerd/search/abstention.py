@@ -14,21 +14,24 @@ from typing import Final, NamedTuple
 
 from indexerd.analysis import QueryWord
 
-# Below this share of the question's weight, evidence is withheld, provided that a decisive word is in no document.
-# benchmarks/bench_quality.py: refuses at most 2 % of the answerable questions of scifact, cmrc2018-zh and clapnq.
-REFUSE_BELOW: Final = 0.3
+# Evidence is withheld below this, provided that some of the question is in no document. A run of characters that no
+# document holds is a surer sign than a word, which may have been said in another way. benchmarks/bench_quality.py on scifact,
+# cranfield, cmrc2018-zh and clapnq: refuses at most 2 % of the answerable questions of each.
+REFUSE_WORD_BELOW: Final = 0.2
+REFUSE_RUN_BELOW: Final = 0.4
 # Below this, an answer is marked weak.
-WEAK_BELOW: Final = 0.5
+WEAK_BELOW: Final = 0.3
 
 # Words that ask, in scripts whose words are not separated: set aside, they are not what a question is about.
 _ASKING: Final = re.compile(
     "是不是|有没有|能不能|可不可以|为什么|为何|是什么|什么样|什么|怎么样|怎样|怎么|如何|是多少|多少|几个|哪些|哪个|哪里|哪儿|哪位|哪种|哪"
-    "|是谁|谁|何时|何地|何人|何种|多大|多长|多久|多远|多高|请问|请|可以|能否|是否|可否|应该|吗|呢|吧|的|是|了|在|有|和|与|及|被|由|于|之|其"
+    "|是谁|谁|何时|何地|何人|何种|多大|多长|多久|多远|多高|请问|请|简述|介绍|一下|可以|能否|是否|可否|应该|通常|吗|呢|吧|么|的|是|了|在|有|和|与|及|被|由|于|之|其|能|给|我|几"
     "|ですか|ますか|ください|とは|どこ|だれ|なに|なぜ|いつ|どう|どの|いくら|です|ます|[はがをにでとのもへか]"
     "|인가요|입니까|무엇|어디|언제|누구|어떻게|왜|얼마"
 )
 _ASKING_LATIN: Final = frozenset(
-    "what which who whom whose when where why how many much do does did can could should would tell explain describe list give show find".split()  # noqa: SIM905
+    "what which who whom whose when where why how many much do does did can could should would tell explain describe "
+    "list give show find".split()
 )
 
 
@@ -38,6 +41,7 @@ class Unit(NamedTuple):
     label: str
     weight: float
     covered: bool
+    is_run: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +51,7 @@ class Judgement:
     Attributes:
         answerability: 0..1, the decision value.
         missing: What the question asks about and no eligible passage holds, in query order.
-        refuse: Whether a decisive part is missing and the rest is covered by other topics only.
+        refuse: Whether so much of the question is in no document that the rest must be about other topics.
         weak: Whether the best passage holds too little to rely on.
     """
 
@@ -100,20 +104,15 @@ def _run_units(
     covered |= {at for at, i in singles.items() if i in present and at not in paired}
     characters = sorted(paired | set(singles))
     aside = {at for match in _ASKING.finditer(text) for at in range(*match.span())}
-    weight_at = _weights(words, idfs, pairs, singles)
+    weight_at = _weights(words, idfs, pairs, singles, present)
     found: list[tuple[int, Unit]] = []
     piece: list[int] = []
     for at in [*characters, -2]:
         same = piece and at == piece[-1] + 1 and at not in aside and (at in covered) == (piece[-1] in covered)
         if piece and not same:
-            found.append(
-                (
-                    piece[0],
-                    Unit(
-                        text[piece[0] : piece[-1] + 1], sum(weight_at.get(p, 0.0) for p in piece), piece[0] in covered
-                    ),
-                )
-            )
+            weight = sum(weight_at.get(place, 0.0) for place in piece)
+            label, is_covered = text[piece[0] : piece[-1] + 1], piece[0] in covered
+            found.append((piece[0], Unit(label, weight, is_covered, is_run=True)))
             piece = []
         if at not in aside and at >= 0:
             piece.append(at)
@@ -122,16 +121,23 @@ def _run_units(
 
 
 def _weights(
-    words: Sequence[QueryWord], idfs: Sequence[float], pairs: Sequence[int], singles: dict[int, int]
+    words: Sequence[QueryWord],
+    idfs: Sequence[float],
+    pairs: Sequence[int],
+    singles: dict[int, int],
+    present: Collection[int],
 ) -> dict[int, float]:
-    """Share the weight of each pair among its characters; a character in no pair weighs what it weighs alone."""
-    weights: dict[int, float] = dict.fromkeys(singles, 0.0)
-    counts: dict[int, int] = {}
+    """Return what each character weighs: half the mean of its pairs; a character in no pair weighs what it does alone.
+
+    Of a covered character only the pairs that are present count: a pair that reaches into the next word says nothing.
+    """
+    held: dict[int, list[float]] = {}
+    unheld: dict[int, list[float]] = {}
     for index in pairs:
         for at in range(words[index].start, words[index].end):
-            weights[at] = weights.get(at, 0.0) + idfs[index] / 2
-            counts[at] = counts.get(at, 0) + 1
-    return {at: weight / counts[at] if at in counts else idfs[singles[at]] for at, weight in weights.items()}
+            (held if index in present else unheld).setdefault(at, []).append(idfs[index] / 2)
+    means = {at: sum(values) / len(values) for at, values in (unheld | held).items()}
+    return {at: idfs[index] for at, index in singles.items()} | means
 
 
 def share(units_of_query: Sequence[Unit]) -> float:
@@ -142,10 +148,8 @@ def share(units_of_query: Sequence[Unit]) -> float:
 
 def judge(everywhere: Sequence[Unit], best: float) -> Judgement:
     """Decide from what the eligible passages hold together, and the largest share that one hit holds."""
-    missing = tuple(unit.label for unit in everywhere if not unit.covered)
-    together = share(everywhere)
-    answerability = (together + best) / 2
-    decisive = max((unit.weight for unit in everywhere if not unit.covered), default=0.0)
-    strongest = max((unit.weight for unit in everywhere if unit.covered), default=0.0)
-    refuse = decisive > strongest and answerability < REFUSE_BELOW
-    return Judgement(answerability, missing, refuse, refuse or answerability < WEAK_BELOW)
+    missing = [unit for unit in everywhere if not unit.covered]
+    answerability = share(everywhere) * best
+    limit = REFUSE_RUN_BELOW if any(unit.is_run for unit in missing) else REFUSE_WORD_BELOW
+    refuse = bool(missing) and answerability < limit
+    return Judgement(answerability, tuple(unit.label for unit in missing), refuse, refuse or answerability < WEAK_BELOW)

@@ -2,11 +2,11 @@
 
 Owns: every constant of ranking and the one expression that turns counts into a score.
 Knows nothing of: eligibility, top-k, documents, text.
-Invariants: 1. a part depends on the posting row, the chunk's length, and collection figures only, never on where the chunk
-    lies. 2. all weights are dyadic fractions, so weighted counts are exact sums in any order. 3. a part is positive and below
-    `scale`.
+Invariants: 1. a part depends on the posting row, the chunk's length, and collection figures only, never on where the
+    chunk lies. 2. all weights are dyadic fractions, so weighted counts are exact sums in any order. 3. a part is
+    positive and below `scale`.
 Purity: pure (derived tables are remembered for as long as their segment lives).
-See: docs/ranking.md, DESIGN words in docs/glossary.md.
+See: docs/search.md (ranking).
 """
 
 import math
@@ -75,7 +75,7 @@ class Tables:
         self.exact = _weighted(frequencies, _EXACT_COLUMNS)
         self.bonus = self.exact * EXACT_BONUS
         self.every_and_bonus = self.every + self.bonus
-        self.strongest: dict[int, float] = {}
+        self.strongest: dict[tuple[str, bool], float] = {}
         self._lengths = segment.lengths
         holding = self._lengths[self._lengths > 0]
         self._shortest = float(holding.min()) if len(holding) else 0.0

@@ -2,7 +2,8 @@
 
 Owns: how far context reaches, and the citation of what it gives.
 Knows nothing of: budgets, how blocks are written, ranking.
-Invariants: 1. the widened text is one slice of the proved bytes and holds the passage. 2. it never leaves the section.
+Invariants: 1. the widened text is one slice of the proved bytes and holds the passage. 2. it never leaves the
+    section.
 Purity: pure.
 See: docs/evidence.md (context).
 """

@@ -2,8 +2,9 @@
 
 Owns: the order of those steps and what passes between them.
 Knows nothing of: sockets, waiting for fresh indexes (the service does), how any step is done.
-Invariants: 1. every hit was proved against the bytes on disk during this call. 2. equal snapshots, requests and sources give
-    equal outcomes, save for the times in them. 3. an abstained evidence outcome has no hits and names nothing.
+Invariants: 1. every hit was proved against the bytes on disk during this call. 2. equal snapshots, requests and
+    sources give equal outcomes, save for the times in them. 3. an abstained evidence outcome has no hits and names
+    nothing.
 Purity: shell (reads sources, asks the clock).
 See: docs/search.md.
 """

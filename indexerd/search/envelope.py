@@ -2,8 +2,8 @@
 
 Owns: headers, delimiters, and how document text is kept from forging either.
 Knows nothing of: budgets, ranking, guards.
-Invariants: 1. `parse_blocks(render_block(x))` gives x back for any strings. 2. every header is one printable line.
-    3. a block's text stands in it unchanged.
+Invariants: 1. `parse_blocks(render_block(x))` gives x back for any strings. 2. every header is one printable line. 3.
+    a block's text stands in it unchanged.
 Purity: pure.
 See: docs/evidence.md.
 """
@@ -32,7 +32,7 @@ class Passage(NamedTuple):
 
 
 def escape_line(text: str) -> str:
-    """Return one printable line that `unescape_line` turns back: controls, line ends, bidi marks as `\\u{X}`."""
+    r"""Return one printable line that `unescape_line` turns back: controls, line ends, bidi marks as `\u{X}`."""
     if text.isprintable() and "\\" not in text:
         return text
     return "".join(map(_escaped, text))

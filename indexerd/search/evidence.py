@@ -2,8 +2,8 @@
 
 Owns: the guard's words, what fits, the set's id, the token estimate.
 Knows nothing of: ranking, proof, how blocks are written (`envelope`).
-Invariants: 1. guard, blocks and what stands between them never exceed the budget. 2. a block is whole or absent.
-    3. labels follow the order of the blocks.
+Invariants: 1. guard, blocks and what stands between them never exceed the budget. 2. a block is whole or absent. 3.
+    labels follow the order of the blocks.
 Purity: pure.
 See: docs/evidence.md.
 """
@@ -12,6 +12,7 @@ import hashlib
 import json
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final, NamedTuple
 
 from indexerd.errors import BudgetError
@@ -167,7 +168,7 @@ def evidence_set(
 
 
 def _rendered(item: Item, place: int) -> str:
-    short = f"{item.citation.source_path}#L{item.citation.span.first}-L{item.citation.span.last}"
+    short = _short(item.citation)
     return render_block(Passage(f"S{place}", short, item.heading_path, item.columns, item.text))
 
 
@@ -199,7 +200,7 @@ def evidence_set_id(query: str, blocks: Sequence[Block]) -> str:
 
 
 def _short(citation: Citation) -> str:
-    return f"{citation.source_path}#L{citation.span.first}-L{citation.span.last}"
+    return str(replace(citation, content_hash=None))
 
 
 def _hex(citation: Citation) -> str:

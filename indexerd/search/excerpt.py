@@ -2,8 +2,8 @@
 
 Owns: how a hit is shown.
 Knows nothing of: ranking, documents, terminals.
-Invariants: 1. an excerpt is a slice of the text. 2. highlights lie inside it, ascending, without overlap. 3. a cut never
-    parts a letter from its marks.
+Invariants: 1. an excerpt is a slice of the text. 2. highlights lie inside it, ascending, without overlap. 3. a cut
+    never parts a letter from its marks.
 Purity: pure.
 See: docs/protocol.md (hits).
 """
@@ -130,8 +130,8 @@ def _whole(text: str, at: int, low: int) -> int:
 
 def _highlights(matches: Sequence[tuple[int, int, int]], low: int, high: int) -> tuple[Highlight, ...]:
     spans: list[Highlight] = []
-    for start, end, _ in matches:
-        start, end = max(start, low), min(end, high)
+    for match_start, match_end, _ in matches:
+        start, end = max(match_start, low), min(match_end, high)
         if start >= end:
             continue
         if spans and start < spans[-1].end:

@@ -2,7 +2,8 @@
 
 Owns: what `paths`, `tags`, `where`, `since`, `until`, `must`, `phrase` and `exclude` mean.
 Knows nothing of: rights, scores, proof.
-Invariants: 1. filters narrow, never widen. 2. they act before any statistic, so scores are those of the filtered collection.
+Invariants: 1. filters narrow, never widen. 2. they act before any statistic, so scores are those of the filtered
+    collection.
 Purity: pure.
 See: docs/search.md (filters).
 """

@@ -96,7 +96,7 @@ class Prover:
         return Hidden() if self._hides(source_path, read.data) else Unproved("source_changed")
 
     def mismatch(self, source_path: SourcePath) -> Unproved:
-        """Record that a document's bytes are right and a passage of it is not: the index is wrong, and must be redone."""
+        """Record that a document's bytes are right and a passage of it is not: the index must be redone."""
         self.unproved[source_path] = None
         return Unproved("citation_mismatch")
 

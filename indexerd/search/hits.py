@@ -2,7 +2,8 @@
 
 Owns: what a hit says of its passage beside the text.
 Knows nothing of: ranking order, proof, evidence.
-Invariants: 1. everything but title and metadata is cut from the bytes that proved the passage. 2. hits keep the order given.
+Invariants: 1. everything but title and metadata is cut from the bytes that proved the passage. 2. hits keep the order
+    given.
 Purity: pure.
 See: docs/protocol.md (hits).
 """
@@ -101,7 +102,7 @@ def root_label(source_path: SourcePath, roots: Sequence[Root]) -> str | None:
 
 
 def matched_terms(words: QueryWords, present: frozenset[int]) -> tuple[str, ...]:
-    """Return the query's words that a passage holds, as typed, in query order; characters only where no pair holds them."""
+    """Return the query's words that a passage holds, as typed, in query order, the longest of nested ones."""
     spans = sorted((words.searched[i].start, -words.searched[i].end) for i in present)
     terms: list[str] = []
     covered = -1

@@ -2,7 +2,8 @@
 
 Owns: hits, rejected candidates, evidence blocks, the whole outcome.
 Knows nothing of: how any of it was found; JSON.
-Invariants: 1. `rejected_counts` covers every entry of `rejected`. 2. nothing here names a document hidden from the caller.
+Invariants: 1. `rejected_counts` covers every entry of `rejected`. 2. nothing here names a document hidden from the
+    caller.
 Purity: pure.
 See: docs/protocol.md (result of query and evidence).
 """

@@ -2,11 +2,11 @@
 
 Owns: the total order (score, path, line), the pruning, and the sums whose order fixes every bit.
 Knows nothing of: text, proof, why a passage is eligible.
-Invariants: 1. a score is the float64 sum of its parts over words in ascending order: the same bits however chunks lie in
-    segments. 2. `top(n)` is a prefix of `top(m)` for n < m. 3. pruning uses bounds with slack for rounding; the order is
-    decided by exact sums only.
+Invariants: 1. a score is the float64 sum of its parts over words in ascending order: the same bits however chunks lie
+    in segments. 2. `top(n)` is a prefix of `top(m)` for n < m. 3. pruning uses bounds with slack for rounding; the
+    order is decided by exact sums only.
 Purity: pure (scratch arrays are reused and always handed back clean).
-See: docs/ranking.md.
+See: docs/search.md (ranking).
 """
 
 from collections import Counter
@@ -67,7 +67,7 @@ class _Scorer:
 
 
 def threshold(scores: FloatArray, count: int) -> float:
-    """Return a value that at least `count` scores reach (0 if there are fewer): exact for few, a lower bound for many."""
+    """Return a value that `count` scores reach, 0 if there are fewer: exact for few, a lower bound for many."""
     n = len(scores)
     if n < count:
         return 0.0
@@ -183,13 +183,14 @@ class Ranking:
             return []
         plain = view.boosts is None
         chunks, scores = _gather(view, scorers, limit, floor, prune=plain)
-        if plain and len(scorers) > 2:
+        # The sum of two parts is the same in either order; of more it is not.
+        inexact = names is not None or not plain or len(scorers) > 2
+        if inexact and plain:
             chunks = chunks[scores >= max(floor, threshold(scores, limit)) * _SLACK]
         if names is not None:
-            # Few, and all of them are before the rest: pruning of the rest stays right.
+            # Few, and all of them come before the rest: the pruning of the rest stays right.
             chunks = np.union1d(chunks, names).astype(np.int32)
-        if names is not None or not plain or len(scorers) > 2:
-            # The sum of two parts is the same in either order; of more it is not.
+        if inexact:
             chunks, scores = self.exact(index, chunks, scorers)
         chunks, scores = _first(chunks, scores, limit, floor)
         documents = view.segment.document_of_chunk[chunks].tolist()
@@ -325,7 +326,7 @@ def _first(chunks: ChunkArray, scores: FloatArray, limit: int, floor: float) -> 
 
 
 class _scratch:  # noqa: N801 - reads as the context manager it is
-    """A zeroed float64 array, taken from a few kept ones; its user leaves it zeroed. Safe under threads: list methods are."""
+    """A zeroed float64 array from a few kept ones; its user leaves it zeroed. Thread-safe, as list methods are."""
 
     _kept: list[FloatArray] = []  # noqa: RUF012 - shared on purpose
     _MOST = 4

@@ -9,9 +9,10 @@ See: docs/protocol.md (result of query and evidence).
 
 import base64
 import datetime
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from indexerd.model import MetadataValue
+from indexerd.model import Citation, MetadataValue
 from indexerd.search.outcome import EvidenceSet, Hit, Part, SearchOutcome
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ Json = dict[str, object]
 
 
 def as_json(outcome: SearchOutcome, snapshot: "Snapshot") -> Json:
-    """Return the result of `query` or `evidence`, without `protocol`, `took_ms` and `freshness`: the service adds those."""
+    """Return a result without `protocol`, `took_ms` and `freshness`: the service adds those."""
     return {
         "store_id": snapshot.store_id,
         "generation": snapshot.generation,
@@ -54,7 +55,7 @@ def hit_json(hit: Hit) -> Json:
         "source_path": hit.source_path,
         **path,
         "root": hit.root,
-        "citation": short_citation(hit),
+        "citation": _short(hit.citation),
         "start_line": hit.span.first,
         "end_line": hit.span.last,
         "line": hit.line,
@@ -79,9 +80,8 @@ def hit_json(hit: Hit) -> Json:
     return fields
 
 
-def short_citation(hit: Hit) -> str:
-    """Return `path#L12-L18`."""
-    return f"{hit.source_path}#L{hit.span.first}-L{hit.span.last}"
+def _short(citation: Citation) -> str:
+    return str(replace(citation, content_hash=None))
 
 
 def iso_utc(moment_ns: int) -> str:
@@ -124,7 +124,7 @@ def _evidence_json(evidence: EvidenceSet) -> Json:
             {
                 "label": block.label,
                 "n": block.n,
-                "citation": f"{block.citation.source_path}#L{block.citation.span.first}-L{block.citation.span.last}",
+                "citation": _short(block.citation),
                 "content_hash": block.citation.content_hash.hex() if block.citation.content_hash else None,
                 "chunk_id": block.chunk_id,
                 "title": block.title,
@@ -138,7 +138,7 @@ def _evidence_json(evidence: EvidenceSet) -> Json:
         ],
         "omitted": [
             {
-                "citation": f"{omitted.citation.source_path}#L{omitted.citation.span.first}-L{omitted.citation.span.last}",
+                "citation": _short(omitted.citation),
                 "chars": omitted.chars,
                 "code": omitted.code,
             }

@@ -2,8 +2,8 @@
 
 Owns: the walk down the ranking, and the account of what was looked at and not given.
 Knows nothing of: how candidates are ranked or proved, evidence, abstention.
-Invariants: 1. what is accepted was proved in this walk. 2. `counts` covers the candidates looked at before k were accepted,
-    at most 10 k + 100. 3. at most `NAMED` rejected are named.
+Invariants: 1. what is accepted was proved in this walk. 2. `counts` covers the candidates looked at before k were
+    accepted, at most 10 k + 100. 3. at most `NAMED` rejected are named.
 Purity: shell (proof reads sources).
 See: docs/search.md (selection).
 """
@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 from typing import Final, NamedTuple
 
 from indexerd.digests import chunk_id, document_id
-from indexerd.model import ChunkId, ContentHash, SourcePath
+from indexerd.model import Chunk, ChunkId, ContentHash, SourcePath
 from indexerd.search.freshness import Hidden, Proved, Prover, Unproved, passage
 from indexerd.search.outcome import REASONS, Rejected, RejectionCode
 from indexerd.search.rank import Candidate
@@ -99,6 +99,10 @@ class Selection:
             return "duplicate_evidence"
         if request.min_coverage > 0 and self._share_of(candidate) < request.min_coverage:
             return "low_coverage"
+        return self._prove(candidate, path, stored)
+
+    def _prove(self, candidate: Candidate, path: SourcePath, stored: Chunk) -> RejectionCode | None:
+        segment = self._view.segments[candidate.segment].segment
         verdict = self._prover.document(path, ContentHash(bytes(segment.content_hashes[candidate.document])))
         if isinstance(verdict, Hidden):
             self.hidden += 1

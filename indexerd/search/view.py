@@ -2,10 +2,10 @@
 
 Owns: the value "view" and the sums under it (N, df, total length).
 Knows nothing of: why a passage is eligible (`eligibility`), scores, text.
-Invariants: 1. every figure is an integer sum over eligible passages, so it does not depend on how they lie in segments.
-    2. a passage outside the mask changes no figure.
+Invariants: 1. every figure is an integer sum over eligible passages, so it does not depend on how they lie in
+    segments. 2. a passage outside the mask changes no figure.
 Purity: pure.
-See: ARCHITECTURE.md (eligibility), docs/ranking.md.
+See: ARCHITECTURE.md (eligibility), docs/search.md (ranking).
 """
 
 from collections.abc import Sequence

@@ -2,10 +2,10 @@
 
 Owns: which words of a query search (stop words, repetition), how stems, exact forms and prefixes become one list.
 Knows nothing of: eligibility, scores.
-Invariants: 1. words ascend by surface, each once. 2. a chunk is in a word's list iff it holds one of its stems (or a word
-    with its prefix).
+Invariants: 1. words ascend by surface, each once. 2. a chunk is in a word's list iff it holds one of its stems (or a
+    word with its prefix).
 Purity: pure.
-See: docs/ranking.md.
+See: docs/search.md (ranking).
 """
 
 from dataclasses import dataclass
