@@ -131,6 +131,13 @@ class FolderRules:
                 return self._built_in(name, is_folder=is_folder) if layer.is_gits else None
         return self._built_in(name, is_folder=is_folder)
 
+    def may_ignore_files(self) -> bool:
+        """Whether an ordinary file with an indexed ending needs to be asked about at all; hidden files always do."""
+        if self.own_files:
+            return True
+        endings = _endings(self.options.formats)
+        return any(layer.patterns.may_ignore(endings) for layer in self.layers)
+
     def is_wanted(self, name: bytes) -> bool:
         """Whether a file of this name has an ending that is indexed."""
         at = name.rfind(b".")
@@ -149,8 +156,8 @@ class FolderRules:
 
 
 @lru_cache(maxsize=64)
-def _endings(formats: tuple[str, ...]) -> frozenset[bytes]:
-    return frozenset(ending.lower().encode() for ending in formats)
+def _endings(formats: tuple[str, ...]) -> tuple[bytes, ...]:
+    return tuple(ending.lower().encode() for ending in formats)
 
 
 def root_rules(

@@ -248,7 +248,7 @@ class Walk:
         """
         rules = folder.rules
         endings = rules.options.formats
-        has_patterns = bool(rules.layers or rules.own_files)
+        has_patterns = rules.may_ignore_files()
         prefix = _prefix(source_path(self._root, folder.relative))
         is_odd = not _NAMES_ARE_UTF8 or not is_printable("/".join([entry.name for entry in entries]))
         files, limit = self._files, self._max_file_bytes

@@ -46,12 +46,14 @@ class Pattern(NamedTuple):
         folders_only: The line ended with `/`.
         by_name: The line has no other `/`: it is matched against the last component.
         expression: What the name, or the path below the ignore file's folder, must match in full.
+        tail: The literal end of whatever matches, in lower case; empty if the pattern ends with a wildcard.
     """
 
     ignores: bool
     folders_only: bool
     by_name: bool
     expression: bytes
+    tail: bytes
 
 
 class PatternSet:
@@ -75,6 +77,19 @@ class PatternSet:
 
     def __bool__(self) -> bool:
         return bool(self._patterns)
+
+    def may_ignore(self, endings: tuple[bytes, ...]) -> bool:
+        """Whether any line could ignore a file with one of these endings (lower case).
+
+        Most lines of most ignore files speak of folders and of files that are never indexed: one question for a folder
+        then saves one for each of its files.
+        """
+        return any(
+            pattern.ignores
+            and not pattern.folders_only
+            and any(pattern.tail.endswith(ending) or ending.endswith(pattern.tail) for ending in endings)
+            for pattern in self._patterns
+        )
 
     def verdict(self, name: bytes, path: bytes, *, is_folder: bool) -> bool | None:
         """Return True if the entry is ignored, False if it is taken back in, None if no line speaks of it.
@@ -120,10 +135,10 @@ def _parse_line(line: bytes) -> Pattern | None:
     folders_only = glob.endswith(b"/")
     glob = glob[:-1] if folders_only else glob
     by_name = b"/" not in glob
-    expression = _translate(glob.removeprefix(b"/"), by_name=by_name)
-    if not glob or expression is None:
+    atoms = _atoms(glob.removeprefix(b"/"), by_name=by_name)
+    if not glob or atoms is None:
         return None
-    return Pattern(ignores, folders_only, by_name, expression)
+    return Pattern(ignores, folders_only, by_name, _assemble(atoms), _tail(atoms))
 
 
 def _without_trailing_spaces(line: bytes) -> bytes:
@@ -133,13 +148,8 @@ def _without_trailing_spaces(line: bytes) -> bytes:
     return kept + b" " if backslashes % 2 and len(kept) < len(line) else kept
 
 
-def _translate(glob: bytes, *, by_name: bool) -> bytes | None:
-    """Return the expression for a glob, or None if it can match nothing (an open bracket, a trailing backslash)."""
-    atoms = _atoms(glob, by_name=by_name)
-    return None if atoms is None else _assemble(atoms)
-
-
 def _atoms(glob: bytes, *, by_name: bool) -> list[bytes] | None:
+    """Return the expressions of single bytes, and the wildcards between them; None if the glob can match nothing."""
     atoms: list[bytes] = []
     at = 0
     while at < len(glob):
@@ -251,6 +261,16 @@ def _assemble(atoms: list[bytes]) -> bytes:
         else:
             parts.append(b"(?>" + _ANY_FOLDERS + b"?" + _within_folder(group[1:]) + b")")
     return b"".join(parts)
+
+
+def _tail(atoms: list[bytes]) -> bytes:
+    literals: list[bytes] = []
+    for atom in reversed(atoms):
+        # A literal is one byte, escaped or not; wildcards, brackets and `?` are longer.
+        if atom in (_STAR, _DOUBLE) or len(atom) > 2:
+            break
+        literals.append(atom[-1:])
+    return b"".join(reversed(literals)).lower()
 
 
 def _within_folder(atoms: list[bytes]) -> bytes:

@@ -3,6 +3,7 @@
 import os
 import shutil
 import subprocess
+import sys
 
 import pytest
 
@@ -11,6 +12,7 @@ from indexerd.sync.ignore import CACHE_TAG_SIGNATURE, IgnoreOptions
 from indexerd.sync.look import Held, Place, Skipped
 from indexerd.sync.plan import next_places
 from indexerd.sync.scan import Scanner
+from indexerd.sync.surroundings import place_of
 from tests.fakes.plain_user import plain_user_folder
 
 
@@ -79,6 +81,40 @@ def test_names_of_any_bytes_are_seen(tmp_path):
     }  # fmt: skip
     again = scanner_of(tmp_path).look([(root_at(tmp_path), name) for name in names])
     assert again.files == look.files
+
+
+def test_names_do_not_depend_on_the_locale(tmp_path):
+    """Under a locale that is not UTF-8 the same files have the same source paths."""
+    for name in ("é.md", "日本/a.md"):
+        write(tmp_path, name)
+    program = """
+import sys
+from indexerd.model import Root
+from indexerd.sync.ignore import IgnoreOptions
+from indexerd.sync.scan import Scanner
+root = Root(label="docs", path=sys.argv[1])
+print(sys.getfilesystemencoding(), ascii(sorted(Scanner([root], IgnoreOptions()).scan().files)))
+"""
+    environment = {
+        "LC_ALL": "C",
+        "PYTHONUTF8": "0",
+        "PYTHONCOERCECLOCALE": "0",
+        "PYTHONPATH": os.pathsep.join(sys.path),
+    }
+    command = [sys.executable, "-c", program, str(tmp_path)]
+    answer = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
+    assert answer.split(maxsplit=1)[1].strip() == ascii(["é.md", "日本/a.md"])
+
+
+def test_a_mount_is_told_by_the_device_where_the_kernel_does_not_say(tmp_path, monkeypatch):
+    """Without the kernel's word a folder on another device than the one above it is taken for a mount."""
+    monkeypatch.setattr("indexerd.sync.surroundings.is_mount_root", lambda folder_fd: None)
+    dev = tmp_path.stat().st_dev
+    fd = os.open(tmp_path, os.O_RDONLY)
+    try:
+        assert [place_of(fd, above).mount for above in (None, dev, dev + 1)] == [False, False, True]
+    finally:
+        os.close(fd)
 
 
 def test_several_roots_are_told_apart_by_their_labels(tmp_path):

@@ -88,3 +88,15 @@ def test_no_pattern_can_hold_the_walk(pattern, path):
     started = time.perf_counter()
     assert verdict(pattern, path) is None
     assert time.perf_counter() - started < 1.0
+
+
+@pytest.mark.parametrize(
+    ("pattern", "may"),
+    [
+        ("*.log", False), ("build/", False), (".env", False), ("!a.md", False), ("a?b", False), ("*.MD", True),
+        ("draft*", True), ("*", True), ("docs/**", True), ("a.md", True), ("d", True), ("[a-z].m[d]", True), ("\\.md", True),
+    ],
+)  # fmt: skip
+def test_lines_that_cannot_speak_of_documents_are_known(pattern, may):
+    """Only a line that could ignore a file with an indexed ending makes the walk ask about each file."""
+    assert parse_patterns(pattern.encode()).may_ignore((b".md", b".txt")) is may
