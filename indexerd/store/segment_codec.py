@@ -18,6 +18,7 @@ import numpy.typing as npt
 from indexerd.digests import fast_digest
 from indexerd.errors import CorruptionError, FormatVersionError
 from indexerd.store.codec import pack, unpack
+from indexerd.store.columns import narrow, widen
 from indexerd.store.segment_postings import PackedPostings, pack_postings
 from indexerd.store.segment_value import Segment, owners_of_chunks
 from indexerd.store.tables import BytesTable, TextTable, table_of
@@ -31,9 +32,6 @@ _CHECKSUM_BYTES = 16
 _ALIGNMENT = 8
 
 _Part = bytes | memoryview
-# Columns of a segment, in file order; each is stored in the narrowest width that holds its largest value.
-_DOCUMENT_COLUMNS = ("path_len", "record_l", "chunks", "doc_flag")
-_CHUNK_COLUMNS = ("line", "lines", "byte", "bytes", "occurs", "columns", "heading", "hit", "words")
 
 
 def encode_segment(segment: Segment) -> list[_Part]:
@@ -115,28 +113,6 @@ def _padded(data: _Part) -> _Part:
     return b"".join((data, bytes(missing))) if missing else data
 
 
-def narrow(values: npt.NDArray[Any]) -> bytes:
-    """Return unsigned values in the fewest bytes each: 0 (all are zero), 1, 2, 4 or 8."""
-    top = int(values.max()) if len(values) else 0
-    if not top:
-        return b""
-    width = next(width for width in (1, 2, 4, 8) if top < 1 << (8 * width))
-    return values.astype(f"<u{width}").tobytes()
-
-
-def widen(data: memoryview, count: int, dtype: type[np.unsignedinteger[Any]]) -> npt.NDArray[Any]:
-    """Return `count` values that `narrow` wrote.
-
-    Raises:
-        ValueError: The bytes do not hold `count` values of one width.
-    """
-    if not len(data):
-        return np.zeros(count, dtype)
-    if not count or len(data) % count or len(data) // count not in (1, 2, 4, 8):
-        raise ValueError(f"{len(data)} bytes do not hold {count} values")
-    return np.frombuffer(data, f"<u{len(data) // count}").astype(dtype, copy=False)
-
-
 def _sections(segment: Segment) -> dict[str, _Part]:
     postings = pack_postings(segment.postings)
     counts = (segment.document_count, segment.chunk_count, postings.term_count, len(postings.frequencies))
@@ -165,7 +141,8 @@ def _sections(segment: Segment) -> dict[str, _Part]:
         "term_n": narrow(postings.counts),
         "first": narrow(postings.firsts),
         "shape": narrow(postings.shapes),
-        "lists": postings.lists,
+        "list_len": narrow(postings.lists.lengths()),
+        "lists": postings.lists.blob,
         "rows": narrow(postings.frequencies.ravel()),
         "row_rank": narrow(postings.ranked),
         "text": segment.texts.blob,
@@ -204,7 +181,7 @@ def _segment(sections: Mapping[str, memoryview], where: str) -> Segment:
         counts=column("term_n", terms),
         firsts=column("first", terms),
         shapes=column("shape", terms, np.uint8),
-        lists=sections["lists"],
+        lists=table("list_len", "lists", terms),
         frequencies=column("rows", rows * 10).reshape(rows, 10),
         ranked=column("row_rank", rows),
         lengths=column("words", chunks),

@@ -24,7 +24,8 @@ Words = npt.NDArray[np.uint32]
 _WHERE = "segment"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+# Weakly referable: search remembers what it derives from a segment for as long as the segment lives.
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, weakref_slot=True)
 class Segment:
     """Documents and chunks by ordinal. Arrays are read-only by convention: many snapshots share them.
 
