@@ -8,11 +8,11 @@ import sys
 import pytest
 
 from indexerd.model import Root
+from indexerd.sync import surroundings
 from indexerd.sync.ignore import CACHE_TAG_SIGNATURE, IgnoreOptions
 from indexerd.sync.look import Held, Place, Skipped
 from indexerd.sync.plan import next_places
 from indexerd.sync.scan import Scanner
-from indexerd.sync.surroundings import place_of
 from tests.fakes.plain_user import plain_user_folder
 
 
@@ -90,6 +90,7 @@ def test_names_do_not_depend_on_the_locale(tmp_path):
     program = """
 import sys
 from indexerd.model import Root
+from indexerd.sync import surroundings
 from indexerd.sync.ignore import IgnoreOptions
 from indexerd.sync.scan import Scanner
 root = Root(label="docs", path=sys.argv[1])
@@ -108,11 +109,11 @@ print(sys.getfilesystemencoding(), ascii(sorted(Scanner([root], IgnoreOptions())
 
 def test_a_mount_is_told_by_the_device_where_the_kernel_does_not_say(tmp_path, monkeypatch):
     """Without the kernel's word a folder on another device than the one above it is taken for a mount."""
-    monkeypatch.setattr("indexerd.sync.surroundings.is_mount_root", lambda folder_fd: None)
+    monkeypatch.setattr(surroundings, "is_mount_root", lambda folder_fd: None)
     dev = tmp_path.stat().st_dev
     fd = os.open(tmp_path, os.O_RDONLY)
     try:
-        assert [place_of(fd, above).mount for above in (None, dev, dev + 1)] == [False, False, True]
+        assert [surroundings.place_of(fd, above).mount for above in (None, dev, dev + 1)] == [False, False, True]
     finally:
         os.close(fd)
 

@@ -94,7 +94,8 @@ def test_no_pattern_can_hold_the_walk(pattern, path):
     ("pattern", "may"),
     [
         ("*.log", False), ("build/", False), (".env", False), ("!a.md", False), ("a?b", False), ("*.MD", True),
-        ("draft*", True), ("*", True), ("docs/**", True), ("a.md", True), ("d", True), ("[a-z].m[d]", True), ("\\.md", True),
+        ("draft*", True), ("*", True), ("docs/**", True), ("a.md", True), ("d", True), ("[a-z].m[d]", True),
+        ("\\.md", True),
     ],
 )  # fmt: skip
 def test_lines_that_cannot_speak_of_documents_are_known(pattern, may):
