@@ -8,6 +8,7 @@ Purity: shell (processes, threads that wait for them).
 See: docs/adr/0010.
 """
 
+import contextlib
 import logging
 import queue
 import subprocess
@@ -109,6 +110,9 @@ class Bulk:
         if self._pool is not None:
             self._pool.shutdown(wait=True, cancel_futures=True)
             self._pool = None
+        # Only now: no thread reads from them any more.
+        for worker in self._started:
+            worker.reap()
         self._flying.clear()
 
     def _submit(self) -> None:
@@ -164,10 +168,10 @@ class _Worker:
             write_frames(process.stdin, [[encode_wanted(part)]])
             outcomes, segment = read_frame(process.stdout), read_frame(process.stdout)
         except OSError:
-            self._end()
+            self.reap()
             raise
         if outcomes is None or segment is None:
-            self._end()
+            self.reap()
             raise EOFError("the answer is cut off")
         return decode_slice(outcomes, segment)
 
@@ -192,9 +196,15 @@ class _Worker:
             write_frames(process.stdin, [[encode_brief(self._brief)]])
         return process
 
-    def _end(self) -> None:
+    def reap(self) -> None:
+        """End the process and give back what it held here."""
         process, self._process = self._process, None
-        if process is not None:
-            process.kill()
-            with process:
-                process.wait()
+        if process is None:
+            return
+        process.kill()
+        for pipe in (process.stdin, process.stdout):
+            # Closing flushes; what it flushes nobody reads any more.
+            with contextlib.suppress(OSError):
+                if pipe is not None:
+                    pipe.close()
+        process.wait()

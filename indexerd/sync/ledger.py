@@ -114,12 +114,16 @@ class Ledger:
             del self._indexed[path]
             self.cache.forget(path)
         self._reorder(fresh, gone)
-        self._drop({path for path, version in stored.items() if version.stat is not None} | gone)
+        looked_at = {path for path, version in stored.items() if version.stat is not None}
+        self._no_longer_held(looked_at | gone)
+        self._no_longer_skipped(looked_at)
 
     def note_equal(self, path: SourcePath, stat: SourceStat, looked_ns: int) -> None:
         """Take in that a file was read and is what is indexed."""
         self.cache.record(path, stat, self._indexed[path], looked_ns)
-        self._drop({path})
+        self._unusable.pop(path, None)
+        self._no_longer_held({path})
+        self._no_longer_skipped({path})
 
     def note_unusable(self, path: SourcePath, stat: SourceStat | None, reason: str) -> None:
         """Take in that a file was read and cannot be indexed as it is."""
@@ -140,9 +144,11 @@ class Ledger:
         for path in fresh:
             self._paths.insert(bisect_left(self._paths, path), path)
 
-    def _drop(self, paths: set[SourcePath]) -> None:
+    def _no_longer_held(self, paths: set[SourcePath]) -> None:
         if not paths.isdisjoint(self.held):
             self.held = MappingProxyType({path: why for path, why in self.held.items() if path not in paths})
+
+    def _no_longer_skipped(self, paths: set[SourcePath]) -> None:
         if not paths.isdisjoint(self.skipped):
             self.skipped = MappingProxyType({path: why for path, why in self.skipped.items() if path not in paths})
 

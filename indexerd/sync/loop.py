@@ -94,6 +94,7 @@ class SyncLoop:
             stepper.pending.doubt()
         self._stopping = False
         self._thread = threading.Thread(target=self._run, name="indexerd-sync", daemon=True)
+        self._end_upkeep = self.on_publish(lambda _: self._upkeep.wake())
         self._upkeep.start()
         self._thread.start()
 
@@ -107,6 +108,7 @@ class SyncLoop:
             self._stepper.wake.notify_all()
             self._stepper.resolved.notify_all()
         thread.join()
+        self._end_upkeep()
         self._upkeep.stop()
         if self._stepper.watcher is not None:
             self._stepper.watcher.stop()

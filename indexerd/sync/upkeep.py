@@ -17,6 +17,8 @@ _log = logging.getLogger(__name__)
 
 # A checkpoint is at most 500 ms behind: looking this often while something is unsynced keeps that with room to spare.
 _LOOK_SECONDS = 0.1
+# The store lets a bulk load settle for five seconds before it merges: one more look behind that.
+_SETTLED_SECONDS = 6.0
 _BACK_OFF_SECONDS = (0.5, 60.0)
 
 
@@ -92,8 +94,13 @@ class Upkeep:
         return done
 
     def _run(self) -> None:
-        while not self._stopping.is_set():
+        settled = False
+        while True:
+            settled = settled and not self._woken.is_set()
             self._woken.clear()
+            # Asked after the clear: `stop` sets this first, so a wake that was just cleared is not missed.
+            if self._stopping.is_set():
+                return
             try:
                 busy = self.once()
             except Exception as error:  # noqa: BLE001 -- a thread's border
@@ -104,5 +111,8 @@ class Upkeep:
                 continue
             self._report("upkeep_failed", None)
             self._back_off = _BACK_OFF_SECONDS[0]
-            if not busy:
-                self._woken.wait(_LOOK_SECONDS if self._unsynced() else None)
+            if busy or self._unsynced():
+                settled = False
+                self._woken.wait(_LOOK_SECONDS)
+            elif not self._woken.wait(None if settled else _SETTLED_SECONDS):
+                settled = True
