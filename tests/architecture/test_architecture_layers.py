@@ -22,7 +22,8 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("wiring",),
     ("daemon",),
     ("cli",),
-    ("_entry", "__main__", "__init__"),
+    ("_entry", "__init__"),
+    ("__main__",),
 )
 # Imports inside one row that are decided and explained in docs/adr/0009.
 ALLOWED_BESIDE = {("config", "access")}
