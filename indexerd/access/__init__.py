@@ -18,7 +18,7 @@ from indexerd.access.rights import (
     rights,
     superseded,
 )
-from indexerd.access.safety import SAFETY_VERSION, scan_text
+from indexerd.access.safety import SAFETY_VERSION, scan_text, scan_texts
 
 __all__ = [
     "OPEN",
@@ -31,5 +31,6 @@ __all__ = [
     "matches",
     "rights",
     "scan_text",
+    "scan_texts",
     "superseded",
 ]

@@ -13,12 +13,16 @@ import unicodedata
 from typing import NamedTuple
 
 _TAG_BASE = 0xE0000
-_ODD = re.compile(
-    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f"
+_FOREIGN = "\u0370-\u03ff\u0400-\u052f\u0530-\u058f\u13a0-\u13f5"  # Greek, Cyrillic, Armenian, Cherokee
+_MARKS = (
+    "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0e"
     "\ufeff\uffa0\U000e0000-\U000e0fff"  # invisible
-    "\u0370-\u03ff\u0400-\u052f\u0530-\u058f\u13a0-\u13f5"  # letters that pass for Latin ones
-    "\u1d00-\u1d7f\u2070-\u209f\u2100-\u214f\u2460-\u24ff\uff01-\uff5e\U0001d400-\U0001d7ff\U0001f100-\U0001f189]"
+    "\u0261\u0131\u1d00-\u1d7f\u2070-\u209f\u2100-\u214f\u24b6-\u24e9\uff21-\uff3a\uff41-\uff5a\U0001d400-\U0001d7ff\U0001f130-\U0001f189"
 )
+_ODD = re.compile(f"[{_MARKS}]")
+_SUSPECT = re.compile(f"[{_MARKS}{_FOREIGN}]")
+# A letter of another script counts only inside a Latin word: text in its own script is not odd.
+_MIXED = re.compile(f"[A-Za-z][{_FOREIGN}]|[{_FOREIGN}][A-Za-z]")
 _INVISIBLE = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f"
     "\ufeff\uffa0\U000e0000-\U000e001f\U000e007f-\U000e0fff]+"
@@ -50,7 +54,7 @@ class Revealed(NamedTuple):
 
 def reveal(text: str) -> Revealed:
     """Return the readings of a text: invisible characters removed, compatible forms and look-alikes folded."""
-    if text.isascii() or _ODD.search(text) is None:
+    if text.isascii() or not _is_odd(text):
         return Revealed((text,), -1)
     hidden_at = _hidden(text)
     plain = _FLAG.sub("", text)
@@ -59,6 +63,15 @@ def reveal(text: str) -> Revealed:
     plain = unicodedata.normalize("NFKC", _INVISIBLE.sub("", plain))
     folded = plain.translate(_LOOK_ALIKES)
     return Revealed((plain,) if folded == plain else (plain, folded), hidden_at)
+
+
+def _is_odd(text: str) -> bool:
+    # One search for a plain set of characters settles most texts; one with alternatives takes four times as long.
+    suspect = _SUSPECT.search(text)
+    if suspect is None:
+        return False
+    at = suspect.start()
+    return _ODD.search(text, at) is not None or _MIXED.search(text, max(at - 1, 0)) is not None
 
 
 def _hidden(text: str) -> int:

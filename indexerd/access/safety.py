@@ -1,40 +1,115 @@
 """The safety gate: lines that try to instruct a model.
 
-Owns: what counts as such a line, in which languages.
-Knows nothing of: rules, documents, what is done with a finding.
-Invariants: 1. a pattern has no repetition inside a repetition, and gaps are bounded: linear time. 2. a text without
-    any cue costs a few substring searches. 3. findings are in line order, one for a line and pattern.
+Owns: how a text is searched for such lines.
+Knows nothing of: the phrases, path rules, what is done with a finding.
+Invariants: 1. a text without any cue costs a few substring searches; one full of cues, linear time. 2. findings are in
+    line order, one for a line and kind.
 Purity: pure.
 See: docs/threat-model.md (safety gate) for recall and false alarms; benchmarks/bench_safety.py measures them.
 """
 
-from collections.abc import Iterator
+import re
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from itertools import accumulate
 
+from indexerd.access.cues import CueFilter
 from indexerd.access.disguise import reveal
-from indexerd.access.injections import PATTERNS
+from indexerd.access.phrases import Pattern, compile_phrases
+from indexerd.access.phrases_english import PHRASES as ENGLISH
+from indexerd.access.phrases_english import WORDS as ENGLISH_WORDS
+from indexerd.access.phrases_other import PHRASES as OTHER
+from indexerd.access.phrases_other import WORDS as OTHER_WORDS
 from indexerd.model import UnsafeFinding
 
 SAFETY_VERSION = 1
 
+# No phrase reaches further from its cue: the longest gaps of one phrase add up to less.
+_REACH = 260
 _MAX_FINDINGS = 100
+# No phrase reaches over these, save at its very ends.
+_MARKS = (".", "!", "?", ";")
+
+_Reading = tuple[int, str]
+
+_PATTERNS = compile_phrases((*ENGLISH, *OTHER), {**ENGLISH_WORDS, **OTHER_WORDS})
+_FILTER = CueFilter(_PATTERNS)
+# Texts are filtered together up to this size: a call of numpy costs more than a small text.
+_BATCH_CHARS = 1 << 19
 
 
 def scan_text(text: str) -> tuple[UnsafeFinding, ...]:
-    """Return the lines of a text that try to instruct a model, with the names of the patterns; at most 100.
+    """Return the lines of a text that try to instruct a model, with the kind of attempt; at most 100.
 
     Args:
         text: The decoded source. Lines are counted at LF.
     """
-    revealed = reveal(text)
-    found: set[UnsafeFinding] = set()
-    if revealed.hidden_at >= 0:
-        found.add(UnsafeFinding(text.count("\n", 0, revealed.hidden_at) + 1, "hidden_text"))
-    for reading in revealed.texts:
-        found.update(_scan(reading.lower()))
-    return tuple(sorted(found)[:_MAX_FINDINGS])
+    return scan_texts((text,))[0]
 
 
-def _scan(reading: str) -> Iterator[UnsafeFinding]:
-    for name, pattern in PATTERNS:
-        for match in pattern.finditer(reading):
-            yield UnsafeFinding(reading.count("\n", 0, match.start()) + 1, name)
+def scan_texts(texts: Sequence[str]) -> list[tuple[UnsafeFinding, ...]]:
+    """Return what `scan_text` returns for each text. Many small texts cost far less together than apart."""
+    results: list[tuple[UnsafeFinding, ...]] = [()] * len(texts)
+    readings: list[_Reading] = []
+    pending = 0
+    for index, text in enumerate(texts):
+        revealed = reveal(text)
+        if revealed.hidden_at >= 0:
+            line = text.count("\n", 0, revealed.hidden_at) + 1
+            results[index] = (UnsafeFinding(line, "hidden_text"),)
+        for reading in revealed.texts:
+            readings.append((index, reading))
+            pending += len(reading)
+        if pending >= _BATCH_CHARS:
+            _scan_batch(readings, results)
+            readings, pending = [], 0
+    _scan_batch(readings, results)
+    return results
+
+
+def _scan_batch(readings: Sequence[_Reading], results: list[tuple[UnsafeFinding, ...]]) -> None:
+    """Add to `results` what the readings of a batch contain."""
+    encoded = [reading.encode(errors="replace") for _, reading in readings]
+    # A zero byte between texts is in no cue.
+    starts = list(accumulate((len(part) + 1 for part in encoded), initial=0))
+    cues: dict[int, set[str]] = {}
+    for at, cue in _FILTER.find(b"\0".join(encoded)):
+        cues.setdefault(bisect_right(starts, at) - 1, set()).add(cue)
+    for place, found in cues.items():
+        index, reading = readings[place]
+        findings = {*results[index], *_scan(reading.lower(), sorted(found))}
+        results[index] = tuple(sorted(findings)[:_MAX_FINDINGS])
+
+
+def _scan(reading: str, cues: Sequence[str]) -> Iterator[UnsafeFinding]:
+    for cue in cues:
+        yield from _search(reading, cue, _PATTERNS[cue])
+
+
+def _search(reading: str, cue: str, patterns: Sequence[Pattern]) -> Iterator[UnsafeFinding]:
+    """Search around every place of a cue. The stretches do not overlap, so no character is searched twice."""
+    for start, end in _stretches(reading, cue):
+        for kind, pattern in patterns:
+            for match in pattern.finditer(reading, start, end):
+                line = reading.count("\n", 0, _first_word(match)) + 1
+                yield UnsafeFinding(line, kind)
+
+
+def _stretches(reading: str, cue: str) -> Iterator[tuple[int, int]]:
+    """Yield the sentences that hold a cue, with the mark before and what follows the mark behind."""
+    behind = 0
+    at = reading.find(cue)
+    while at >= 0:
+        floor = max(at - _REACH, behind)
+        start = max(max(reading.rfind(mark, floor, at) for mark in _MARKS), floor)
+        ceiling = at + len(cue) + _REACH
+        ends = (reading.find(mark, at + len(cue), ceiling) for mark in _MARKS)
+        behind = min((end + 2 for end in ends if end >= 0), default=min(ceiling, len(reading)))
+        yield start, behind
+        at = reading.find(cue, behind)
+
+
+def _first_word(match: re.Match[str]) -> int:
+    """Return where the words of a match begin: it may start with the line end before them."""
+    text = match[0]
+    return match.start() + len(text) - len(text.lstrip(" \t\r\n.!?:;,\"'>*_-([|"))
