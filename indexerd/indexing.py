@@ -2,8 +2,8 @@
 
 Owns: which text of a document is searched in which field, and the settings fingerprint.
 Knows nothing of: where the bytes come from, what becomes of the segment.
-Invariants: 1. a segment is a pure function of paths, bytes and settings: equal input gives equal bytes, in any process. 2. a
-    merge of segments equals a build over all their files.
+Invariants: 1. a segment is a pure function of paths, bytes and settings: equal input gives equal bytes, in any
+    process. 2. a merge of segments equals a build over all their files.
 Purity: pure.
 See: docs/search.md (fields), docs/on-disk-format.md (settings fingerprint).
 """
@@ -174,7 +174,7 @@ def _names(parsed: ParsedDocument) -> Iterator[tuple[Field, str]]:
 
 
 def _keys(indexed: Sequence[_Indexed]) -> list[tuple[int, str]]:
-    """Return the name keys of each document, on its first hit: a query that equals a name finds the document by them."""
+    """Return the name keys of each document, on its first hit: by them a query that equals a name finds it."""
     found = []
     for item in indexed:
         parsed = item.parsed

@@ -2,8 +2,8 @@
 
 Owns: the frozen posting value, its order, and how several are merged.
 Knows nothing of: text, documents, files.
-Invariants: 1. terms ascend by code point, chunks ascend within a term, no pair twice. 2. `frequencies` holds each distinct
-    row once, in lexicographic order, and only rows that are used: equal input gives equal arrays.
+Invariants: 1. terms ascend by code point, chunks ascend within a term, no pair twice. 2. `frequencies` holds each
+    distinct row once, in lexicographic order, and only rows that are used: equal input gives equal arrays.
 Purity: pure.
 See: docs/on-disk-format.md (postings).
 """
@@ -19,7 +19,10 @@ import numpy.typing as npt
 
 
 class Column(IntEnum):
-    """Columns of a frequency row. Exact: the term is the word itself. Stem: the word's stem is the term, the word is not."""
+    """Columns of a frequency row.
+
+    Exact: the term is the word itself. Stem: the word's stem is the term, the word is not.
+    """
 
     TEXT_EXACT = 0
     TEXT_STEM = 1
@@ -154,8 +157,8 @@ def merge_postings(parts: Sequence[tuple[PostingIndex, Chunks]], chunk_count: in
     """Return the posting lists of several parts as those of one.
 
     Args:
-        parts: Posting lists, and for each of their chunks its ordinal in the result, -1 to leave it out; ordinals ascend
-            within a part, none twice.
+        parts: Posting lists, and for each of their chunks its ordinal in the result, -1 to leave it out; ordinals
+            ascend within a part, none twice.
         chunk_count: Chunks of the result.
     """
     plains = [(part.plain(), places) for part, places in parts]

@@ -2,8 +2,8 @@
 
 Owns: the public face of the analyzer and its version.
 Knows nothing of: documents, files, ranking.
-Invariants: 1. index time and query time use the same spans, folding and stems. 2. any change in what is emitted for any text
-    raises ANALYZER_VERSION.
+Invariants: 1. index time and query time use the same spans, folding and stems. 2. any change in what is emitted for
+    any text raises ANALYZER_VERSION.
 Purity: pure.
 See: docs/search.md (analysis).
 """

@@ -2,9 +2,9 @@
 
 Owns: the character tables, and how a cluster of awkward characters is rewritten into plain ones.
 Knows nothing of: words, languages, chunks.
-Invariants: 1. a character is *plain* when it stands for exactly one folded code point whatever its neighbours are; all others
-    are AWKWARD and are rewritten with the plain character before them. 2. tables depend on nothing but the Unicode data of
-    this Python, whose version is part of the settings fingerprint.
+Invariants: 1. a character is *plain* when it stands for exactly one folded code point whatever its neighbours are;
+    all others are AWKWARD and are rewritten with the plain character before them. 2. tables depend on nothing but the
+    Unicode data of this Python, whose version is part of the settings fingerprint.
 Purity: pure (tables are filled on first use, one page of 256 code points at a time).
 See: docs/search.md (analysis).
 """
@@ -27,8 +27,8 @@ TIGHT = 32  # joins words into one identifier: row_group, auth-flow, don't
 LOOSE = 64  # joins identifiers into a longer one: a.b, a/b, a@b, a::b
 AWKWARD = 128
 
-# Stands between characters that NFKC puts side by side though the source has no word there: `FOO™`, `x²`. It ends a part, not a
-# word. A noncharacter, so no document means anything by it.
+# Stands between characters that NFKC puts side by side though the source has no word there: `FOO™`, `x²`. It ends a
+# part, not a word. A noncharacter, so no document means anything by it.
 BREAK = "\uffff"
 
 _CODE_POINTS = 0x110000
@@ -41,8 +41,9 @@ _LOOSE_JOINERS = "./\\:@+&"
 # Other spellings of a joiner that people do not tell apart when they type a query.
 _SAME_AS = {"\u2019": "'", "\u2010": "-", "\u2011": "-"}
 
-# Marks that only decorate: a word is found with and without them. Latin, Greek and Cyrillic diacritics, Hebrew points, Arabic
-# short vowels. The vowel signs of Indic and South-East Asian scripts are letters in all but name and stay.
+# Marks that only decorate: a word is found with and without them. Latin, Greek and Cyrillic diacritics, Hebrew
+# points, Arabic short vowels. The vowel signs of Indic and South-East Asian scripts are letters in all but name and
+# stay.
 _DECORATION = (
     (0x0300, 0x036F), (0x0483, 0x0489), (0x0591, 0x05BD), (0x05BF, 0x05BF), (0x05C1, 0x05C2), (0x05C4, 0x05C5),
     (0x05C7, 0x05C7), (0x0610, 0x061A), (0x064B, 0x065F), (0x0670, 0x0670), (0x06D6, 0x06DC), (0x06DF, 0x06E4),
@@ -52,7 +53,8 @@ _DECORATION = (
 # Letters of their own in every language that writes them; nobody types them without the mark, and stemmers know them.
 _LETTERS_WITH_MARKS = frozenset("йїўЙЇЎ")
 
-# Default_Ignorable_Code_Point of Unicode 14 and later (DerivedCoreProperties.txt); Python's unicodedata does not carry it.
+# Default_Ignorable_Code_Point of Unicode 14 and later (DerivedCoreProperties.txt); Python's unicodedata does not
+# carry it.
 _IGNORABLE = (
     (0x00AD, 0x00AD), (0x034F, 0x034F), (0x061C, 0x061C), (0x115F, 0x1160), (0x17B4, 0x17B5), (0x180B, 0x180F),
     (0x200B, 0x200F), (0x202A, 0x202E), (0x2060, 0x206F), (0x3164, 0x3164), (0xFE00, 0xFE0F), (0xFEFF, 0xFEFF),
@@ -112,12 +114,8 @@ def is_symbol_with_letters(char: str, spelled: str) -> bool:
 
 def _flags(char: str) -> int:
     """Classify one NFKC character."""
-    if char in _TIGHT_JOINERS:
-        return TIGHT
-    if char in _LOOSE_JOINERS:
-        return LOOSE
     if not is_word(char):
-        return 0
+        return TIGHT if char in _TIGHT_JOINERS else LOOSE if char in _LOOSE_JOINERS else 0
     category = unicodedata.category(char)
     if category != "Nd" and is_spaceless(char):
         return IDEOGRAPH

@@ -2,8 +2,8 @@
 
 Owns: the hash function.
 Knows nothing of: what a span is, what becomes of its hash.
-Invariants: 1. equal strings have equal hashes within a process. 2. different strings have equal hashes with a probability of
-    2**-64, below 2**-38 for texts made to collide: their authors cannot know the seed.
+Invariants: 1. equal strings have equal hashes within a process. 2. different strings have equal hashes with a
+    probability of 2**-64, below 2**-38 for texts made to collide: their authors cannot know the seed.
 Purity: pure, but for the seed, which differs in each process and shows in no result.
 See: docs/search.md (analysis).
 """

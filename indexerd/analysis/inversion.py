@@ -2,8 +2,8 @@
 
 Owns: how units are batched, how occurrences become counts, how batches become one set of lists.
 Knows nothing of: documents, files, queries.
-Invariants: 1. the result is the same however units fall into batches. 2. work is linear in the text, but for one sort of each
-    batch and one of the distinct terms.
+Invariants: 1. the result is the same however units fall into batches. 2. work is linear in the text, but for one sort
+    of each batch and one of the distinct terms.
 Purity: pure.
 See: docs/search.md (analysis), docs/on-disk-format.md (postings).
 """
@@ -50,7 +50,8 @@ def invert(units: Sequence[Unit], chunk_count: int, language: str, keys: Sequenc
         units: Ascending by chunk.
         chunk_count: Number of chunks; every unit's chunk is below it.
         language: Snowball language, or `none`.
-        keys: `(chunk, term)`: terms taken as they are, counted once as a name, not part of the length; ascending by chunk.
+        keys: `(chunk, term)`: terms taken as they are, counted once as a name, not part of the length; ascending by
+            chunk.
     """
     return invert_languages([(language, units)], chunk_count, keys)
 

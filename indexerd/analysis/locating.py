@@ -2,20 +2,31 @@
 
 Owns: matching the terms of a text with the words of a query, with spans in the original text.
 Knows nothing of: excerpts, ranking.
-Invariants: 1. a span is found by the same rules that index the text.
-Purity: pure.
+Invariants: 1. a place is found if and only if the index has the term there: the short way through ASCII text gives
+    what the long way gives.
+Purity: pure (what a word of a text means to a query is kept in a bounded memo).
 See: docs/search.md (analysis).
 """
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
 from indexerd.analysis.query import QueryWord
-from indexerd.analysis.spans import find_spans
+from indexerd.analysis.spans import MAX_TERM, find_spans
 from indexerd.analysis.stemming import stems
 from indexerd.analysis.stream import origins, read_stream
 
+Place = tuple[int, int, int]
 
-def locate(text: str, words: Sequence[QueryWord], languages: tuple[str, ...]) -> list[tuple[int, int, int]]:
+# A word or part of ASCII text: it ends where a capital follows a small letter.
+_PART = re.compile(r"(?=[A-Za-z0-9])(?:[a-z]++(?![A-Z])|[A-Z0-9]++)*+(?:[a-z]++)?", re.ASCII)
+_NOWHERE = -1
+# Words of the texts that one query is located in; beyond it the memo begins anew.
+_MEMO_WORDS = 20_000
+
+
+def locate(text: str, words: Sequence[QueryWord], languages: tuple[str, ...]) -> list[Place]:
     """Return `(start, end, index of word)` for each place where a word of the query stands in a text, ascending.
 
     Args:
@@ -23,31 +34,100 @@ def locate(text: str, words: Sequence[QueryWord], languages: tuple[str, ...]) ->
         words: Words of a query, as `analyze_query` gives them.
         languages: The stemming languages in use.
     """
-    wanted: dict[str, int] = {}
-    stemmed: dict[str, int] = {}
-    for index, word in enumerate(words):
-        wanted.setdefault(word.surface, index)
-        for stem in word.stems:
-            stemmed.setdefault(stem, index)
-    stream = read_stream([text])
-    spans = find_spans(stream)
-    folded = stream.codes.tobytes().decode("utf-32-le")
-    begins, finishes = origins(text)
-    found = []
-    for start, end in zip(spans.word_starts.tolist(), spans.word_ends.tolist(), strict=True):
-        term = folded[start:end]
-        index = wanted.get(term)
-        if index is None:
-            index = next((stemmed[s] for lang in languages for s in stems([term], lang) if s in stemmed), None)
-        if index is not None:
+    wanted = _wanted(tuple(words), languages)
+    if text.isascii() and not wanted.has_identifier_in(text):
+        return wanted.places_in_ascii(text)
+    return wanted.places(text)
+
+
+@lru_cache(maxsize=64)
+def _wanted(words: tuple[QueryWord, ...], languages: tuple[str, ...]) -> "_Wanted":
+    return _Wanted(words, languages)
+
+
+class _Wanted:
+    """The words of one query, ready to be looked for in many texts."""
+
+    def __init__(self, words: tuple[QueryWord, ...], languages: tuple[str, ...]) -> None:
+        self._languages = languages
+        self._surfaces: dict[str, int] = {}
+        self._stems: dict[str, int] = {}
+        for index, word in enumerate(words):
+            self._surfaces.setdefault(word.surface, index)
+            for stem in word.stems:
+                self._stems.setdefault(stem, index)
+        self._identifiers = tuple({word.surface for word in words if word.kind == "identifier"})
+        self._memo: dict[str, int] = {}
+
+    def has_identifier_in(self, text: str) -> bool:
+        """Whether a whole identifier of the query may stand in an ASCII text."""
+        if not self._identifiers:
+            return False
+        lower = text.lower()
+        return any(identifier in lower for identifier in self._identifiers)
+
+    def places_in_ascii(self, text: str) -> list[Place]:
+        """Return the places of words and parts in an ASCII text that has none of the identifiers."""
+        found: list[Place] = []
+        for part in set(_PART.findall(text)):
+            index = self._index_of(part[:MAX_TERM].lower())
+            if index != _NOWHERE:
+                length = min(len(part), MAX_TERM)
+                found += [(start, start + length, index) for start in _part_starts(text, part)]
+        return sorted(found)
+
+    def places(self, text: str) -> list[Place]:
+        """Return the places of all kinds of terms in any text."""
+        stream = read_stream([text])
+        spans = find_spans(stream)
+        folded = stream.codes.tobytes().decode("utf-32-le")
+        begins, finishes = origins(text)
+        found: list[Place] = []
+
+        def add(start: int, end: int, index: int) -> None:
+            # The stream begins with a line feed that the text does not have.
             found.append((begins[start - 1], finishes[end - 2], index))
-    others = [
-        *zip(spans.whole_starts.tolist(), spans.whole_ends.tolist(), strict=True),
-        *((start, start + 1) for start in spans.ideographs.tolist()),
-        *((start, start + 2) for start in spans.pairs.tolist()),
-    ]
-    for start, end in others:
-        index = wanted.get(folded[start:end])
-        if index is not None:
-            found.append((begins[start - 1], finishes[end - 2], index))
-    return sorted(found)
+
+        for start, end in zip(spans.word_starts.tolist(), spans.word_ends.tolist(), strict=True):
+            index = self._index_of(folded[start:end])
+            if index != _NOWHERE:
+                add(start, end, index)
+        exact = [*zip(spans.whole_starts.tolist(), spans.whole_ends.tolist(), strict=True)]
+        exact += [(at, at + length) for length, places in ((1, spans.ideographs), (2, spans.pairs)) for at in places]
+        for start, end in exact:
+            index = self._surfaces.get(folded[start:end], _NOWHERE)
+            if index != _NOWHERE:
+                add(start, end, index)
+        return sorted(found)
+
+    def _index_of(self, term: str) -> int:
+        """Return the word that a word of a text stands for: the one it equals, else the first with its stem."""
+        known = self._memo.get(term)
+        if known is not None:
+            return known
+        if len(self._memo) >= _MEMO_WORDS:
+            self._memo.clear()
+        exact = self._surfaces.get(term)
+        self._memo[term] = index = self._stem_index(term) if exact is None else exact
+        return index
+
+    def _stem_index(self, term: str) -> int:
+        found = (self._stems.get(stems([term], language)[0]) for language in self._languages)
+        return next((index for index in found if index is not None), self._stems.get(term, _NOWHERE))
+
+
+def _part_starts(text: str, part: str) -> Iterator[int]:
+    """Yield where `part` stands as a part of its own."""
+    at = text.find(part)
+    while at >= 0:
+        if not _is_inside(text, at) and not _is_inside(text, at + len(part)):
+            yield at
+        at = text.find(part, at + len(part))
+
+
+def _is_inside(text: str, at: int) -> bool:
+    """Whether a position of an ASCII text lies within a part, not at its edge."""
+    if at in (0, len(text)):
+        return False
+    before, behind = text[at - 1], text[at]
+    return before.isalnum() and behind.isalnum() and not (before.islower() and behind.isupper())

@@ -176,8 +176,8 @@ def _word(surface: str, start: int, end: int, kind: str, languages: tuple[str, .
 def name_key(text: str) -> str:
     """Return the form in which titles, aliases, file names and queries are compared; empty if there is no word in it.
 
-    The words (`git-commit` equals `Git commit`, `GitHub` equals `github`), folded, not stemmed, without stop words unless
-    there is nothing else.
+    The words (`git-commit` equals `Git commit`, `GitHub` equals `github`), folded, not stemmed, without stop words
+    unless there is nothing else.
     """
     words = _name_words(text)
     return " ".join([word for word in words if word not in STOP_WORDS] or words)

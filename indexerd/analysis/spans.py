@@ -1,4 +1,4 @@
-"""Where the terms stand in a stream: words, parts of identifiers, whole identifiers, characters of scripts without spaces.
+"""Where the terms stand in a stream: words, identifiers and their parts, characters of scripts without spaces.
 
 Owns: the rules of what is a word, what joins words into an identifier, and where an identifier comes apart.
 Knows nothing of: text as strings, languages, chunks.
@@ -16,8 +16,8 @@ from indexerd.analysis.characters import DIGIT, IDEOGRAPH, LOOSE, TIGHT, UPPER, 
 from indexerd.analysis.hashing import Positions
 from indexerd.analysis.stream import Stream
 
-# Longer words are cut, longer identifiers have only their parts. A SHA-256 in hex has 64; base64 and URLs go far beyond and
-# would be terms that nobody types.
+# Longer words are cut, longer identifiers have only their parts. A SHA-256 in hex has 64; base64 and URLs go far
+# beyond and would be terms that nobody types.
 MAX_TERM = 64
 
 _DOT, _PLUS, _HASH, _COLON, _V = map(ord, ".+#:v")

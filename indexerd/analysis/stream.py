@@ -2,8 +2,8 @@
 
 Owns: joining pieces into a stream, and the rewriting of awkward clusters on the way.
 Knows nothing of: words, terms, chunks.
-Invariants: 1. every piece stands between line feeds, so nothing that the analyzer looks at reaches from one piece into another.
-    2. two line feeds close the stream, so a look at two code points ahead stays inside.
+Invariants: 1. every piece stands between line feeds, so nothing that the analyzer looks at reaches from one piece
+    into another. 2. two line feeds close the stream, so a look at two code points ahead stays inside.
 Purity: pure.
 See: docs/search.md (analysis).
 """

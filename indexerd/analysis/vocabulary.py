@@ -2,8 +2,8 @@
 
 Owns: the table from hashes to numbers, the strings and stems of terms.
 Knows nothing of: chunks, fields, counts.
-Invariants: 1. a string has one number, a number one string. 2. strings are made and stemmed once for each term, not for each
-    occurrence.
+Invariants: 1. a string has one number, a number one string. 2. strings are made and stemmed once for each term, not
+    for each occurrence.
 Purity: pure.
 See: docs/search.md (analysis).
 """
@@ -97,7 +97,7 @@ class _Slots:
         self._used = 0
 
     def numbers(self, hashes: Hashes, first: int) -> tuple[Numbers, Positions]:
-        """Return the number of each hash and the places of the new ones, each once; these get numbers from `first` on."""
+        """Return the number of each hash, and the place of each new one; new ones are numbered from `first` on."""
         if 2 * (self._used + len(hashes)) > 1 << self._bits:
             self._grow(self._used + len(hashes))
         slots = self._claim(hashes)
@@ -105,7 +105,8 @@ class _Slots:
         new = np.flatnonzero(numbers < 0)
         if not len(new):
             return numbers, new
-        # All occurrences of a new hash write their place into its slot; the one that reads its own back stands for them.
+        # All occurrences of a new hash write their place into its slot; the one that reads its own back stands for
+        # them.
         at = slots[new]
         places = np.arange(len(new), dtype=np.int32)
         self._numbers[at] = places

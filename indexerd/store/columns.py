@@ -2,8 +2,8 @@
 
 Owns: the forms of a column and the choice among them.
 Knows nothing of: what the numbers mean.
-Invariants: 1. `widen` gives back what `narrow` was given. 2. the shortest form is taken, the first of equals: equal columns give
-    equal bytes.
+Invariants: 1. `widen` gives back what `narrow` was given. 2. the shortest form is taken, the first of equals: equal
+    columns give equal bytes.
 Purity: pure.
 See: docs/on-disk-format.md (columns).
 """

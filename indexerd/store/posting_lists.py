@@ -2,8 +2,8 @@
 
 Owns: how gaps between chunks and codes are laid out in a list.
 Knows nothing of: terms, documents, where the bytes lie.
-Invariants: 1. unpacking gives back what was packed. 2. of the forms a list can have the shortest is taken, the first of equals:
-    equal lists give equal bytes.
+Invariants: 1. unpacking gives back what was packed. 2. of the forms a list can have the shortest is taken, the first
+    of equals: equal lists give equal bytes.
 Purity: pure.
 See: docs/on-disk-format.md (postings).
 """
@@ -16,10 +16,10 @@ import numpy.typing as npt
 Integers = npt.NDArray[np.int64]
 Shapes = npt.NDArray[np.uint8]
 
-# A shape is the form of the gaps + 16 * the form of the codes. The first chunk of a list stands elsewhere, so a list of n
-# chunks has n - 1 gaps. Lists of neighbouring documents have short gaps with a few long ones between: a byte each, the
-# long ones (ESCAPE) behind. Measured on 7.3 million postings in many languages: 1.13 bytes a gap, against 1.88 with one
-# width a list.
+# A shape is the form of the gaps + 16 * the form of the codes. The first chunk of a list stands elsewhere, so a list
+# of n chunks has n - 1 gaps. Lists of neighbouring documents have short gaps with a few long ones between: a byte
+# each, the long ones (ESCAPE) behind. Measured on 7.3 million postings in many languages: 1.13 bytes a gap, against
+# 1.88 with one width a list.
 NO_GAPS, BYTE_GAPS, ESCAPED_GAPS_2, ESCAPED_GAPS_4, WIDE_GAPS_2, WIDE_GAPS_4 = range(6)
 GAP_WIDTH = np.array([0, 1, 1, 1, 2, 4])
 GAP_ESCAPE_WIDTH = np.array([0, 0, 2, 4, 0, 0])
@@ -82,8 +82,8 @@ def unpack_lists(
         data: Bytes that hold the lists.
     """
     starts = np.concatenate(([0], np.cumsum(counts)))
-    gaps, gap_sizes = _take_gaps(data, shapes & 15, begins, starts)
-    codes = _take_codes(data, shapes >> 4, begins + gap_sizes, starts)
+    gaps, gap_sizes = _take_gaps(data, shapes & np.uint8(15), begins, starts)
+    codes = _take_codes(data, shapes >> np.uint8(4), begins + gap_sizes, starts)
     return _running(gaps, firsts, starts), codes
 
 
@@ -140,7 +140,7 @@ def _put_gaps(
             _put(packed, at, values, width)
             continue
         _put(packed, at, np.minimum(values, GAP_ESCAPE), 1)
-        _put_escapes(packed, values, values >= GAP_ESCAPE, begins[lists] + counts, counts, escape_width)
+        _put_escapes(packed, values, GAP_ESCAPE, (begins[lists] + counts, counts), escape_width)
 
 
 def _put_codes(
@@ -163,19 +163,27 @@ def _put_codes(
         packed[at[low]] = halves[low]
         packed[at[~low]] |= halves[~low] << 4
         behind = begins[lists] + (counts + 1) // 2
-        _put_escapes(packed, values, values >= CODE_ESCAPE, behind, counts, int(CODE_ESCAPE_WIDTH[form]))
+        _put_escapes(packed, values, CODE_ESCAPE, (behind, counts), int(CODE_ESCAPE_WIDTH[form]))
 
 
 def _put_escapes(
     packed: npt.NDArray[np.uint8],
     values: npt.NDArray[np.uint32],
-    escaped: npt.NDArray[np.bool_],
-    behind: Integers,
-    counts: Integers,
+    lowest: int,
+    lists: tuple[Integers, Integers],
     width: int,
 ) -> None:
-    """Put the escaped values of each list behind its other bytes."""
-    _put(packed, _escape_places(escaped, behind, counts, width), values[escaped], width)
+    """Put the values from `lowest` on behind the other bytes of their list.
+
+    Args:
+        packed: Where to put them.
+        values: Values of some lists, one list after the other.
+        lowest: The smallest value that is escaped.
+        lists: For each list, where its other bytes end, and how many values it has.
+        width: Bytes of each escaped value.
+    """
+    escaped = values >= lowest
+    _put(packed, _escape_places(escaped, *lists, width), values[escaped], width)
 
 
 def _escape_places(escaped: npt.NDArray[np.bool_], behind: Integers, counts: Integers, width: int) -> Integers:

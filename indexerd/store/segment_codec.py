@@ -2,8 +2,8 @@
 
 Owns: the layout of a segment file: head, section table, sections.
 Knows nothing of: files, names, generations.
-Invariants: 1. equal segments give equal bytes. 2. every byte is covered by a checksum: the head's covers the section table, which
-    holds one for each section, padding included. 3. a changed byte is an error before any value is used.
+Invariants: 1. equal segments give equal bytes. 2. every byte is covered by a checksum: the head's covers the section
+    table, which holds one for each section, padding included. 3. a changed byte is an error before any value is used.
 Purity: pure over bytes.
 See: docs/on-disk-format.md (segments).
 """

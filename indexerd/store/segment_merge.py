@@ -2,7 +2,8 @@
 
 Owns: the merge, and the plain records by which two indexes are compared.
 Knows nothing of: files, generations, why a document is dead.
-Invariants: 1. the result is what one build over the live documents gives, byte for byte. 2. work is linear in the parts.
+Invariants: 1. the result is what one build over the live documents gives, byte for byte. 2. work is linear in the
+    parts.
 Purity: pure.
 See: docs/on-disk-format.md (segments).
 """
@@ -25,8 +26,8 @@ def merge_segments(parts: Sequence[tuple[Segment, npt.NDArray[np.bool_]]], *, dr
     """Return one segment with the live documents of some.
 
     Args:
-        parts: At least one segment, all made with the same settings, oldest first, each with the mask of its live documents; no
-            path is live twice.
+        parts: At least one segment, all made with the same settings, oldest first, each with the mask of its live
+            documents; no path is live twice.
         drop_tombstones: Whether nothing earlier remains that tombstones could hide.
     """
     segments = [segment for segment, _ in parts]
@@ -96,10 +97,12 @@ class _Documents:
         return np.concatenate(([0], np.cumsum(self._counts))).astype(np.uint32)
 
     def column(self, of: Callable[[Segment], npt.NDArray[_Scalar]]) -> npt.NDArray[_Scalar]:
-        return np.concatenate([of(segment) for segment in self._segments])[self._taken]
+        values: npt.NDArray[_Scalar] = np.concatenate([of(segment) for segment in self._segments])[self._taken]
+        return values
 
     def chunk_column(self, of: Callable[[Segment], npt.NDArray[_Scalar]]) -> npt.NDArray[_Scalar]:
-        return np.concatenate([of(segment) for segment in self._segments])[self.chunks]
+        values: npt.NDArray[_Scalar] = np.concatenate([of(segment) for segment in self._segments])[self.chunks]
+        return values
 
     def table(self, of: Callable[[Segment], BytesTable]) -> BytesTable:
         pieces = [

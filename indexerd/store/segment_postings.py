@@ -2,8 +2,8 @@
 
 Owns: look-up of terms and lists in packed form.
 Knows nothing of: documents, files, scores.
-Invariants: 1. packing and unpacking give the same postings back. 2. rows are numbered in lists by how often they are used, so
-    that nearly all fit half a byte; equal postings give equal bytes.
+Invariants: 1. packing and unpacking give the same postings back. 2. rows are numbered in lists by how often they are
+    used, so that nearly all fit half a byte; equal postings give equal bytes.
 Purity: pure over bytes.
 See: docs/on-disk-format.md (postings), posting_lists.py.
 """
@@ -109,17 +109,22 @@ class PackedPostings:
             stored = int.from_bytes(blob[at : at + width], "little")
             return np.full(count, self.ranked[stored], np.uint32)
         if form >= EACH_1:
-            return self.ranked[np.frombuffer(blob, f"<u{width}", count, at)]
+            each: Codes = self.ranked[np.frombuffer(blob, f"<u{width}", count, at)]
+            return each
+        return self._half_codes(at, count, _CODE_ESCAPE_WIDTH[form])
+
+    def _half_codes(self, at: int, count: int, escape_width: int) -> Codes:
         pairs = self._bytes[at : at + (count + 1) // 2]
         halves = np.empty((len(pairs), 2), np.uint8)
         np.bitwise_and(pairs, 15, out=halves[:, 0])
         np.right_shift(pairs, 4, out=halves[:, 1])
         ranks = halves.reshape(-1)[:count]
         escaped = np.flatnonzero(ranks == CODE_ESCAPE)
+        # Clipped: where there are fewer rows than ESCAPE, it names none, and is replaced below.
         codes = self.ranked.take(ranks, mode="clip")
         if len(escaped):
-            width = _CODE_ESCAPE_WIDTH[form]
-            codes[escaped] = self.ranked[np.frombuffer(blob, f"<u{width}", len(escaped), at + len(pairs))]
+            ranks = np.frombuffer(self.lists.blob, f"<u{escape_width}", len(escaped), at + len(pairs))
+            codes[escaped] = self.ranked[ranks]
         return codes
 
     def _gap_bytes(self, number: int, count: int, form: int) -> int:
@@ -127,7 +132,7 @@ class PackedPostings:
         if not _GAP_ESCAPE_WIDTH[form]:
             return size
         at = int(self.lists.offsets[number])
-        escapes = np.count_nonzero(self._bytes[at : at + count - 1] == GAP_ESCAPE)
+        escapes = int(np.count_nonzero(self._bytes[at : at + count - 1] == GAP_ESCAPE))
         return size + int(_GAP_ESCAPE_WIDTH[form]) * escapes
 
     def plain(self) -> Postings:

@@ -2,8 +2,8 @@
 
 Owns: the value that everything reads, in memory or over the bytes of a file.
 Knows nothing of: files, generations, which documents are live.
-Invariants: 1. paths ascend by their bytes, none twice, and chunks follow the documents in that order. 2. tombstones ascend
-    and name no document of the segment. 3. nothing is decoded before it is asked for.
+Invariants: 1. paths ascend by their bytes, none twice, and chunks follow the documents in that order. 2. tombstones
+    ascend and name no document of the segment. 3. nothing is decoded before it is asked for.
 Purity: pure over bytes.
 See: docs/on-disk-format.md (segments).
 """
@@ -151,7 +151,8 @@ class Segment:
     def chunk_text(self, number: int) -> str:
         """Return the exact slice of a chunk's decoded document."""
         raw = self.raw(int(self.document_of_chunk[number]))
-        # Chunks are whole lines, and no UTF-8 sequence spans a line feed: decoding the slice is slicing the decoded text.
+        # Chunks are whole lines, and no UTF-8 sequence spans a line feed: decoding the slice is slicing the decoded
+        # text.
         return str(raw[int(self.byte_starts[number]) : int(self.byte_ends[number])], "utf-8", "replace")
 
 
@@ -189,4 +190,4 @@ def document_record(document: Document) -> bytes:
 
 def owners_of_chunks(first_chunks: Words) -> npt.NDArray[np.int32]:
     """Return the document of each chunk."""
-    return np.repeat(np.arange(len(first_chunks) - 1, dtype=np.int32), np.diff(first_chunks.astype(np.int64)))
+    return np.repeat(np.arange(len(first_chunks) - 1, dtype=np.int32), first_chunks[1:] - first_chunks[:-1])
