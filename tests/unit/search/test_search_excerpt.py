@@ -1,0 +1,74 @@
+"""Best line, excerpt and highlights."""
+
+import random
+
+from indexerd.analysis import analyze_query, locate
+from indexerd.search.excerpt import show
+
+
+def shown(text, query, limit=240):
+    words = analyze_query(query, ("english",))
+    return show(text, locate(text, words, ("english",)), [1.0] * len(words), limit)
+
+
+def marked(found):
+    return [found.excerpt[start:end] for start, end in found.highlights]
+
+
+def test_the_best_line_holds_most_of_the_query():
+    """Distinct words count, repetition does not; the first of equal lines is taken."""
+    found = shown("alpha alpha alpha\nnothing\nalpha beta\nbeta alpha\n", "alpha beta")
+    assert found.line_offset == 2
+    assert found.column == 1
+
+
+def test_the_column_counts_bytes_from_one():
+    """As editors and `grep` count them."""
+    assert shown("数据 é needle\n", "needle").column == len("数据 é ".encode()) + 1
+
+
+def test_a_text_without_a_match_shows_its_first_line():
+    """A passage found by its title alone is shown from its beginning."""
+    found = shown("one\ntwo\n", "absent")
+    assert (found.line_offset, found.column, found.highlights) == (0, 1, ())
+    assert found.excerpt.startswith("one")
+
+
+def test_an_excerpt_takes_whole_lines_around_the_best():
+    """Lines are added while they fit, those that follow first."""
+    text = "".join(f"line {n:02d} filler\n" for n in range(20)) + "needle here\n" + "after it\n" + "x" * 300 + "\n"
+    found = shown(text, "needle", 60)
+    assert found.excerpt == "line 18 filler\nline 19 filler\nneedle here\nafter it"
+    assert marked(found) == ["needle"]
+
+
+def test_a_long_line_is_cut_around_its_match():
+    """Only the part around the match is shown, cut at spaces."""
+    text = "word " * 300 + "needle " + "word " * 300
+    found = shown(text, "needle")
+    assert len(found.excerpt) <= 240
+    assert marked(found) == ["needle"]
+    assert not found.excerpt.startswith(("ord", "rd ", "d "))
+
+
+def test_a_cut_does_not_part_a_letter_from_its_marks():
+    """Emoji sequences and combining marks stay whole at the cut."""
+    family = "👩\u200d👩\u200d👧"
+    text = family * 100 + " needle " + "e\u0301" * 300
+    excerpt = shown(text, "needle").excerpt
+    assert excerpt.encode("utf-8")
+    assert not excerpt.startswith(("\u200d", "\u0301"))
+    assert excerpt.endswith("e\u0301")
+
+
+def test_highlights_lie_inside_the_excerpt_for_random_texts():
+    """Ascending, apart, within bounds, and each marks a word of the query."""
+    choose = random.Random(11)
+    pieces = ["needle", "needles ", "hay ", "数据库", "\n", "\r\n", " ", "row_needle_x", "…" * 50, "é"]
+    for _ in range(200):
+        text = "".join(choose.choices(pieces, k=choose.randint(0, 60)))
+        found = shown(text, "needle 数据")
+        assert found.excerpt in text
+        assert all(0 <= start < end <= len(found.excerpt) for start, end in found.highlights)
+        assert all(a.end <= b.start for a, b in zip(found.highlights, found.highlights[1:], strict=False))
+        assert found.line_offset <= text.count("\n")
