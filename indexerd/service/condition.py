@@ -15,6 +15,7 @@ from indexerd.protocol.messages import Payload
 from indexerd.service.callers import Caller
 from indexerd.service.parts import Parts
 from indexerd.service.rendering import Json, moment, printable_path
+from indexerd.service.visibility import VisibleGenerations
 from indexerd.sync.status import Named, SyncReport, SyncStatus
 
 _MOST_NAMED = 200
@@ -23,18 +24,19 @@ _MOST_NAMED = 200
 class Condition:
     """Answers `status` and `sync`."""
 
-    def __init__(self, parts: Parts) -> None:
+    def __init__(self, parts: Parts, visible: VisibleGenerations) -> None:
         self._parts = parts
+        self._visible = visible
 
     def status(self, caller: Caller, params: Payload) -> Json:
         """Say in which state the index is and why."""
         Fields(params).close()
         status, snapshot = self._parts.sync.status(), self._parts.store.snapshot()
-        result: Json = {"protocol": PROTOCOL_VERSION, "state": status.state, "generation": snapshot.generation}
+        result: Json = {"protocol": PROTOCOL_VERSION, "state": status.state}
         if not caller.is_owner:
             # Counts and names would tell others about documents that they may not see.
-            return result
-        return result | self._for_owner(status)
+            return result | {"generation": self._visible.number(snapshot, caller.roles, self._parts.clock.today())}
+        return result | {"generation": snapshot.generation} | self._for_owner(status)
 
     def _for_owner(self, status: SyncStatus) -> Json:
         snapshot, identity = self._parts.store.snapshot(), self._parts.identity

@@ -21,6 +21,7 @@ from indexerd.service.listing import Listing
 from indexerd.service.parts import Parts
 from indexerd.service.rendering import Json
 from indexerd.service.searching import Searching
+from indexerd.service.visibility import VisibleGenerations
 
 INDEX_CHANGED = "index/changed"
 
@@ -32,8 +33,9 @@ class Service:
 
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
-        self._searching = Searching(parts)
-        citations, condition, listing = Citations(parts), Condition(parts), Listing(parts)
+        visible = VisibleGenerations(parts.access)
+        self._searching = Searching(parts, visible)
+        citations, condition, listing = Citations(parts), Condition(parts, visible), Listing(parts, visible)
         self._quick: Mapping[str, Answer] = MappingProxyType(
             {
                 "status": condition.status,

@@ -22,6 +22,7 @@ from indexerd.protocol.messages import Payload
 from indexerd.service.callers import Caller
 from indexerd.service.parts import Parts
 from indexerd.service.rendering import Json, metadata_fields, moment, path_fields
+from indexerd.service.visibility import VisibleGenerations
 from indexerd.store import LiveSegment, Snapshot
 
 _PAGE, _LARGEST_PAGE = 1000, 5000
@@ -41,8 +42,9 @@ class _Wanted:
 class Listing:
     """Answers `documents` and `generations`."""
 
-    def __init__(self, parts: Parts) -> None:
+    def __init__(self, parts: Parts, visible: VisibleGenerations) -> None:
         self._parts = parts
+        self._visible = visible
 
     def documents(self, caller: Caller, params: Payload) -> Json:
         """List documents in the order of their source paths.
@@ -61,10 +63,15 @@ class Listing:
         page = page[: wanted.limit]
         return {
             "protocol": PROTOCOL_VERSION,
-            "generation": snapshot.generation,
+            "generation": self._generation(caller, snapshot, wanted),
             "documents": page,
             "next": page[-1]["source_path"] if more else None,
         }
+
+    def _generation(self, caller: Caller, snapshot: Snapshot, wanted: _Wanted) -> int:
+        if caller.is_owner:
+            return snapshot.generation
+        return self._visible.number(snapshot, wanted.roles, self._parts.clock.today())
 
     def _wanted(self, fields: Fields, caller: Caller) -> _Wanted:
         return _Wanted(

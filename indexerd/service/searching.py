@@ -22,6 +22,7 @@ from indexerd.search.request import DEFAULT_BUDGET_CHARS, SORTS, SearchRequest, 
 from indexerd.service.callers import Caller
 from indexerd.service.parts import Parts
 from indexerd.service.rendering import Json, keep_sendable
+from indexerd.service.visibility import VisibleGenerations
 from indexerd.store import Snapshot
 from indexerd.sync.status import Barrier
 
@@ -137,8 +138,9 @@ class _Timing:
 class Searching:
     """Answers `query` and `evidence`."""
 
-    def __init__(self, parts: Parts) -> None:
+    def __init__(self, parts: Parts, visible: VisibleGenerations) -> None:
         self._parts = parts
+        self._visible = visible
 
     def answer(self, caller: Caller, params: Payload, *, evidence: bool, may_wait: bool) -> Json | None:
         """Answer one request.
@@ -159,7 +161,7 @@ class Searching:
         barrier = self._parts.sync.barrier(deadline if may_wait else started)
         if barrier.state == "pending" and not may_wait and asked.wait_seconds > 0:
             return None
-        found = self._search(asked, barrier)
+        found = self._search(caller, asked, barrier)
         waited = barrier.waited_seconds
         if found.outcome.unproved and clock.monotonic() < deadline:
             if not may_wait:
@@ -167,24 +169,31 @@ class Searching:
             waited += self._repair(found, deadline)
             # Asked for a fixed generation there is nothing newer to look at. Otherwise search again even if nothing was
             # published: a file may have become held, or whole, in the meantime.
-            found = found if asked.generation is not None else self._search(asked, barrier)
+            found = found if asked.generation is not None else self._search(caller, asked, barrier)
         timing = _Timing(barrier, waited, clock.monotonic() - started - waited)
         return self._reply(caller, asked, found, timing)
 
-    def _search(self, asked: Asked, barrier: Barrier) -> _Found:
-        snapshot = self._snapshot(asked.generation)
+    def _search(self, caller: Caller, asked: Asked, barrier: Barrier) -> _Found:
+        snapshot = self._snapshot(caller, asked)
         building = barrier.state == "building"
         outcome = self._parts.engine(snapshot, asked.request, held=self._parts.sync.held(), building=building)
         return _Found(snapshot, outcome)
 
-    def _snapshot(self, generation: int | None) -> Snapshot:
-        current = self._parts.store.snapshot()
-        if generation is None or generation == current.generation:
+    def _snapshot(self, caller: Caller, asked: Asked) -> Snapshot:
+        current, generation = self._parts.store.snapshot(), asked.generation
+        shown = self._shown_generation(caller, asked, current)
+        if generation is None or generation == shown:
             return current
-        kept = self._parts.store.open_generation(generation)
+        # Older generations are the owner's: their numbers would tell others what they may not see.
+        kept = self._parts.store.open_generation(generation) if caller.is_owner else None
         if kept is None:
-            raise NotFoundError(f"generation {generation} is not kept; the current one is {current.generation}")
+            raise NotFoundError(f"generation {generation} is not kept; the current one is {shown}")
         return kept
+
+    def _shown_generation(self, caller: Caller, asked: Asked, snapshot: Snapshot) -> int:
+        if caller.is_owner:
+            return snapshot.generation
+        return self._visible.number(snapshot, asked.request.roles, self._parts.clock.today())
 
     def _repair(self, found: _Found, deadline: float) -> float:
         """Index the files whose proof failed; return the seconds it took."""
@@ -204,6 +213,10 @@ class Searching:
         }
         if caller.is_owner:
             result["freshness"] = {"state": state, "waited_ms": round(timing.waited * 1000, 3)}
+        else:
+            # Becoming durable follows each publish, also of what this caller may not see.
+            del result["durable"]
+            result["generation"] = self._shown_generation(caller, asked, snapshot)
         if not asked.request.evidence:
             del result["evidence"]
         elif outcome.evidence is not None:

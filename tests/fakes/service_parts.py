@@ -1,0 +1,123 @@
+"""A service over a store in memory, with a sync that a test scripts."""
+
+import functools
+
+from indexerd.access.rights import AccessRules
+from indexerd.errors import NotFoundError
+from indexerd.search import search
+from indexerd.service.callers import Admission, Caller
+from indexerd.service.dispatch import Service
+from indexerd.service.parts import Identity, Parts
+from indexerd.sync.status import Barrier, Named, RootStatus, SyncReport, SyncStatus
+from tests.fakes.forgetful_filesystem import ForgetfulFilesystem
+from tests.fakes.manual_clock import ManualClock
+from tests.fakes.memory_sources import MemorySources
+from tests.fakes.small_stores import ROOTS, SETTINGS, opened, publish
+
+OWNER = Caller(uid=1000, gid=1000, groups=frozenset(), is_owner=True, roles=frozenset())
+
+
+def guest(*roles):
+    """Return somebody else with these roles."""
+    return Caller(uid=2000, gid=2000, groups=frozenset(), is_owner=False, roles=frozenset(roles))
+
+
+class ScriptedSync:
+    """A sync whose barrier says what it is told, and whose repair publishes what the sources hold."""
+
+    def __init__(self, clock) -> None:
+        self.clock = clock
+        self.state = "current"
+        self.barrier_takes = 0.0
+        self.on_repair = lambda paths: None
+        self.repairs = []
+        self.asked = []
+        self.held_paths = frozenset()
+
+    def barrier(self, deadline):
+        waits = max(0.0, min(self.barrier_takes, deadline - self.clock.monotonic()))
+        self.clock.advance(waits)
+        return Barrier(self.state if waits == self.barrier_takes else "pending", waits)
+
+    def repair(self, paths, deadline):
+        self.repairs.append((tuple(paths), deadline))
+        self.on_repair(paths)
+        return True
+
+    def sync_once(self, paths=None):
+        self.asked.append(paths)
+        if paths and any(path.startswith("/etc") for path in paths):
+            raise NotFoundError(f"{paths[0]!r} lies in no root")
+        return SyncReport(
+            generation=1,
+            durable=False,
+            added=1,
+            updated=0,
+            unchanged=0,
+            deleted=0,
+            skipped=(Named("x.md", "EACCES"),),
+            held=(),
+            chunks_active=1,
+            unsafe_chunks=0,
+        )
+
+    def status(self):
+        return SyncStatus(
+            state=self.state,
+            generation=1,
+            roots=tuple(RootStatus(root.label, root.path, "ok") for root in ROOTS),
+            pending=0,
+            reconciled_age_seconds=1.25,
+            overflows=0,
+            watches=1,
+            skipped=(),
+            held=(),
+            problems=(),
+            progress=None,
+        )
+
+    def held(self):
+        return self.held_paths
+
+
+class SmallHouse:
+    """Store, sources, sync and service; `save` writes a file and publishes it, `write` only writes it."""
+
+    def __init__(self, files=None, access=None) -> None:
+        self.clock = ManualClock(start_ns=1_700_000_000_000_000_000)
+        self.sources = MemorySources(roots=ROOTS)
+        self.store = opened(ForgetfulFilesystem(), self.clock)
+        self.sync = ScriptedSync(self.clock)
+        self.stops = []
+        access = access or AccessRules()
+        given = {"rules": access, "sources": self.sources, "clock": self.clock, "settings": SETTINGS, "roots": ROOTS}
+        self.service = Service(
+            Parts(
+                store=self.store,
+                sync=self.sync,
+                engine=functools.partial(search, **given),
+                sources=self.sources,
+                clock=self.clock,
+                settings=SETTINGS,
+                access=access,
+                roots=ROOTS,
+                admission=Admission(owner_uid=1000),
+                identity=Identity(profile="p", state_dir="/state", socket="/run/s.sock", pid=7),
+                stop=lambda: self.stops.append(True),
+            )
+        )
+        if files:
+            self.save(files)
+
+    def write(self, name, text):
+        self.sources.write(name, text.encode())
+
+    def save(self, files, deleted=()):
+        for name, text in files.items():
+            self.write(name, text)
+        for name in deleted:
+            self.sources.remove(name)
+        publish(self.store, files, deleted)
+
+    def call(self, method, params=None, caller=OWNER, **more):
+        return self.service.call(caller, method, {**(params or {}), **more})

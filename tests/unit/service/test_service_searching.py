@@ -1,0 +1,221 @@
+"""Barrier, search, repair, search again: what a reply says about how fresh it is."""
+
+import pytest
+
+from indexerd.errors import ForbiddenError, NotFoundError, RequestError, UnknownFieldError
+from indexerd.service.rendering import keep_sendable, moment, path_fields
+from tests.fakes.service_parts import SmallHouse, guest
+
+FILES = {"a.md": "# Alpha\n\nA quokka lives here.\n", "b.md": "# Beta\n\nNo animals.\n"}
+
+
+@pytest.fixture
+def house():
+    return SmallHouse(FILES)
+
+
+def paths(result):
+    return [hit["source_path"] for hit in result["hits"]]
+
+
+def test_a_reply_has_every_field_of_the_contract(house):
+    """Names and shapes are those that scripts rely on."""
+    result = house.call("query", text="quokka")
+    assert set(result) == {
+        "protocol", "store_id", "generation", "durable", "settings", "query", "as_of", "took_ms", "candidates", "hits",
+        "coverage", "answerability", "unmatched", "weak", "abstained", "abstention_reason", "rejected",
+        "rejected_counts", "freshness",
+    }  # fmt: skip
+    (hit,) = result["hits"]
+    assert (hit["n"], hit["label"], hit["source_path"], hit["path"]) == (1, "S1", "a.md", "/docs/a.md")
+    assert hit["citation"] == f"a.md#L{hit['start_line']}-L{hit['end_line']}"
+    assert result["freshness"] == {"state": "current", "waited_ms": 0.0}
+
+
+def test_evidence_comes_with_its_set_and_keeps_its_generation(house):
+    """An evidence reply has blocks and prompt, within the budget."""
+    result = house.call("evidence", text="where does the quokka live", budget_chars=2000)
+    evidence = result["evidence"]
+    assert evidence["evidence_set_id"].startswith("evidence_")
+    assert evidence["prompt_chars"] == len(evidence["prompt"]) <= evidence["budget_chars"] == 2000
+    assert evidence["blocks"][0]["label"] == "S1"
+
+
+def test_a_stale_file_is_repaired_and_searched_again(house):
+    """A hit whose file changed is indexed at once, and the same reply has the new text."""
+    house.write("a.md", "# Alpha\n\nNow a quokka and a wombat.\n")
+    house.sync.on_repair = lambda found: house.save({"a.md": "# Alpha\n\nNow a quokka and a wombat.\n"})
+    result = house.call("query", text="quokka")
+    assert house.sync.repairs[0][0] == ("a.md",)
+    assert "wombat" in result["hits"][0]["text"]
+    assert (result["generation"], result["freshness"]["state"]) == (2, "current")
+
+
+def test_what_cannot_be_repaired_in_time_is_withheld_counted_and_said(house):
+    """Out of time the stale passage is not shown, and the reply does not claim to be current."""
+    house.write("a.md", "something else entirely\n")
+    result = house.call("query", text="quokka")
+    assert paths(result) == []
+    assert result["rejected_counts"] == {"source_changed": 1}
+    assert result["freshness"]["state"] == "pending"
+
+
+def test_without_time_nothing_is_repaired(house):
+    """`wait_ms` 0 answers at once from what can be proved."""
+    house.write("a.md", "something else entirely\n")
+    result = house.call("query", text="quokka", wait_ms=0)
+    assert house.sync.repairs == []
+    assert result["freshness"]["state"] == "pending"
+
+
+def test_the_wait_is_bounded_by_wait_ms_and_told(house):
+    """A barrier that takes longer is not waited for."""
+    house.sync.barrier_takes = 5.0
+    result = house.call("query", text="quokka", wait_ms=40)
+    assert result["freshness"] == {"state": "pending", "waited_ms": 40.0}
+    assert paths(result) == ["a.md"]
+    assert house.call("query", text="quokka", wait_ms=6000)["freshness"] == {"state": "current", "waited_ms": 5000.0}
+
+
+def test_an_empty_answer_while_building_says_so():
+    """Nothing found is not the same as not yet there."""
+    house = SmallHouse()
+    house.sync.state = "building"
+    result = house.call("evidence", text="quokka")
+    assert (result["freshness"]["state"], result["abstention_reason"]) == ("building", "index_building")
+
+
+def test_held_documents_are_not_eligible(house):
+    """What cannot be looked at now is not answered from."""
+    house.sync.held_paths = frozenset({"a.md"})
+    assert paths(house.call("query", text="quokka")) == []
+
+
+@pytest.mark.parametrize(
+    ("params", "error", "words"),
+    [
+        ({"text": "x", "tagz": ["a"]}, UnknownFieldError, "did you mean 'tags'"),
+        ({"text": "x", "collecton": "y"}, UnknownFieldError, "'collecton'"),
+        ({"text": "x", "budget_chars": 100}, UnknownFieldError, "'budget_chars'"),
+        ({}, RequestError, "'text' is missing"),
+        ({"text": 5}, RequestError, "'text' must be text"),
+        ({"text": "x", "k": -1}, RequestError, "'k' must be"),
+        ({"text": "x", "k": 2**31}, RequestError, "'k' must be"),
+        ({"text": "x", "k": True}, RequestError, "'k' must be"),
+        ({"text": "x", "tags": [1]}, RequestError, "'tags' must be text"),
+        ({"text": "x", "where": ["novalue"]}, RequestError, "key=value"),
+        ({"text": "x", "as_of": "yesterday"}, RequestError, "2026-09-06"),
+        ({"text": "x", "since": "soon"}, RequestError, "soon"),
+        ({"text": "x", "sort": "size"}, RequestError, "modified"),
+        ({"text": "x", "explain": "yes"}, RequestError, "true or false"),
+        ({"text": "x", "protocol": 2}, RequestError, "this daemon speaks 1"),
+        ({"text": "x", "generation": 99}, NotFoundError, "99 is not kept"),
+        ({"text": "x" * 70_000}, RequestError, "65536"),
+    ],
+)
+def test_wrong_parameters_are_named(house, params, error, words):
+    """Each refusal says which parameter and what it may be."""
+    with pytest.raises(error) as caught:
+        house.call("query", params)
+    assert words in str(caught.value)
+
+
+def test_evidence_parameters_are_checked_too(house):
+    """Two budgets, or one that cannot hold the guard, are refused."""
+    with pytest.raises(RequestError, match="not both"):
+        house.call("evidence", text="x", budget_chars=1000, budget_tokens=1000)
+    with pytest.raises(RequestError, match="budget"):
+        house.call("evidence", text="quokka lives", budget_chars=3)
+    assert house.call("evidence", text="quokka lives", context="section")["hits"]
+    with pytest.raises(RequestError, match="context"):
+        house.call("evidence", text="quokka", context="chapter")
+
+
+def test_an_older_generation_is_answered_from_while_it_is_kept(house):
+    """`generation` names what to search; the proof is still against the present bytes."""
+    house.save({"c.md": "another quokka\n"})
+    assert sorted(paths(house.call("query", text="quokka"))) == ["a.md", "c.md"]
+    old = house.call("query", text="quokka", generation=1)
+    assert (old["generation"], paths(old)) == (1, ["a.md"])
+
+
+ACL = {"open.md": "# Open\n\nquokka\n", "secret.md": "---\nacl: [board]\n---\n# Secret\n\nquokka merger\n"}
+
+
+def test_roles_are_taken_by_the_owner_and_only_narrowed_by_others():
+    """Until a role is named that admits it, a document with an acl is not there."""
+    house = SmallHouse(ACL)
+    assert paths(house.call("query", text="quokka")) == ["open.md"]
+    assert sorted(paths(house.call("query", text="quokka", roles=["board"]))) == ["open.md", "secret.md"]
+    assert paths(house.call("query", text="quokka", caller=guest("staff"))) == ["open.md"]
+    assert sorted(paths(house.call("query", text="quokka", caller=guest("board")))) == ["open.md", "secret.md"]
+    assert paths(house.call("query", text="quokka", caller=guest("board"), roles=[])) == ["open.md"]
+    with pytest.raises(ForbiddenError):
+        house.call("query", text="quokka", caller=guest("staff"), roles=["board"])
+
+
+def test_what_others_are_told_does_not_move_with_what_they_may_not_see():
+    """For a guest, edits of hidden documents change nothing in the whole reply."""
+    house = SmallHouse(ACL)
+
+    def told(caller):
+        result = house.call("query", text="quokka", caller=caller, k=5)
+        del result["took_ms"]
+        for hit in result["hits"]:
+            del hit["validated_at"]
+        return result
+
+    before = told(guest("staff"))
+    assert before["freshness"] == {"state": "current"}
+    assert "durable" not in before
+    for number in range(3):
+        house.save({"secret.md": f"---\nacl: [board]\n---\n# Secret\n\nquokka merger {number}\n"})
+        house.store.checkpoint()
+        assert told(guest("staff")) == before
+    assert told(guest("board"))["generation"] == 4
+    house.save({"open.md": "# Open\n\nquokka again\n"})
+    assert told(guest("staff"))["generation"] == 5
+
+
+def test_a_guest_cannot_probe_generations():
+    """A number that was not told does not exist, whatever it is."""
+    house = SmallHouse(ACL)
+    told = house.call("query", text="quokka", caller=guest())["generation"]
+    house.save({"secret.md": "---\nacl: [board]\n---\nmore\n"})
+    assert house.call("query", text="quokka", caller=guest(), generation=told)["generation"] == told
+    for number in (told + 1, told + 2, 0):
+        with pytest.raises(NotFoundError, match=f"the current one is {told}"):
+            house.call("query", text="quokka", caller=guest(), generation=number)
+
+
+def test_pages_of_hits_join_without_gap_or_repeat(house):
+    """`after` leaves out what the caller has; the numbers go on."""
+    house.save({f"n{n}.md": f"quokka number {n}\n" for n in range(7)})
+    whole = paths(house.call("query", text="quokka", k=0))
+    assert len(whole) == 8
+    assert paths(house.call("query", text="quokka", k=0, after=3)) == whole[3:]
+
+
+def test_a_reply_too_large_for_one_message_is_cut_between_hits_and_says_so():
+    """What one message can carry is sent whole, and the rest can be asked for."""
+    hits = [{"n": n, "text": "x" * 100_000} for n in range(100)]
+    first = keep_sendable({"hits": list(hits)}, 0)
+    assert first["truncated"] is True
+    rest = keep_sendable({"hits": list(hits)}, len(first["hits"]))
+    assert first["hits"] + rest["hits"] == hits
+    assert "truncated" not in rest
+    assert len(keep_sendable({"hits": [{"n": 1, "text": "x" * 10_000_000}]}, 0)["hits"]) == 1
+
+
+@pytest.mark.parametrize("time_ns", [0, 1_700_000_000_123_000_000, -1, 2**63, -(2**63), 10**30])
+def test_any_file_time_is_a_moment(time_ns):
+    """A file's time may be nonsense; the reply still has a time."""
+    assert moment(time_ns).endswith("Z")
+    assert moment(1_700_000_000_123_000_000) == "2023-11-14T22:13:20.123Z"
+
+
+def test_a_path_that_is_no_text_travels_as_base64():
+    """Bytes are never replaced."""
+    assert path_fields(b"/d/\xe9.md") == {"path": None, "path_b64": "L2Qv6S5tZA=="}
+    assert path_fields("/d/é.md".encode()) == {"path": "/d/é.md"}
+    assert path_fields(None) == {"path": None}
