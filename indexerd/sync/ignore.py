@@ -174,18 +174,36 @@ def root_rules(
         options: What the configuration says.
         files: The texts of the ignore files directly in the root, by name.
         above: `(path of the root below it, text)` of each `.gitignore` between the repository's top and the root's
-            parent, top first. The root itself was asked for and is never ignored by them.
+            parent, top first. If they ignore the root itself they do not count: the user asked for it, and what git
+            thinks of its inside is then "nothing".
         own_files: See `FolderRules.own_files`.
         is_repository: Whether the root is itself a repository's top, so that nothing above it counts.
     """
     layers: tuple[Layer, ...] = ()
     if options.ignore_files:
-        for below, text in () if is_repository else above:
-            layers = _insert(layers, Layer(parse_patterns(text), 0, above=below + b"/"))
+        outside = () if is_repository else tuple((below, parse_patterns(text)) for below, text in above)
+        for below, patterns in () if _ignore_root(outside) else outside:
+            layers = _insert(layers, Layer(patterns, 0, above=below + b"/"))
         layers = _with_files(layers, files, skip=0)
     configured = "\n".join(options.patterns).encode("utf-8", "surrogateescape")
     layers = _insert(layers, Layer(parse_patterns(configured), _CONFIGURED))
     return FolderRules(options=options, own_files=own_files, layers=layers)
+
+
+def _ignore_root(above: Sequence[tuple[bytes, PatternSet]]) -> bool:
+    """Whether the files above a root ignore it, or a folder on the way to it."""
+    components = above[0][0].split(b"/") if above else []
+    starts = [(len(components) - below.count(b"/") - 1, patterns) for below, patterns in reversed(above)]
+    for depth in range(1, len(components) + 1):
+        name = components[depth - 1]
+        for start, patterns in starts:
+            path = b"/".join(components[start:depth])
+            verdict = patterns.verdict(name, path, is_folder=True) if start < depth else None
+            if verdict:
+                return True
+            if verdict is False:
+                break
+    return False
 
 
 def _with_files(layers: tuple[Layer, ...], files: Mapping[bytes, bytes], *, skip: int) -> tuple[Layer, ...]:

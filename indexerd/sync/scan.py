@@ -16,6 +16,7 @@ from indexerd.model import Root, SourcePath
 from indexerd.sources import DEFAULT_MAX_FILE_BYTES, error_name
 from indexerd.sync.ignore import RULE_FILES, FolderRules, IgnoreOptions, root_rules
 from indexerd.sync.look import Look, Place, merge_looks
+from indexerd.sync.standing import Standing
 from indexerd.sync.surroundings import folders_above, is_repository, read_rule_files, rule_files_above
 from indexerd.sync.walk import Entering, Walk
 
@@ -62,8 +63,7 @@ class Scanner:
         """
         looks = []
         for root in self._roots if roots is None else roots:
-            walk = Walk(root, known, self._max_file_bytes, entering)
-            with self._opened(root, walk) as rules:
+            with self._opened(root, known, entering) as (walk, rules):
                 walk.whole(rules)
                 looks.append(walk.result())
         return merge_looks(looks)
@@ -83,8 +83,7 @@ class Scanner:
         """
         looks = []
         for root, wanted in _fold(paths).items():
-            walk = Walk(root, known, self._max_file_bytes, entering)
-            with self._opened(root, walk) as rules:
+            with self._opened(root, known, entering) as (walk, rules):
                 for relative in wanted:
                     if relative:
                         walk.only(relative, rules)
@@ -107,8 +106,7 @@ class Scanner:
 
     def is_ignored_folder(self, root: Root, relative: bytes) -> bool:
         """Whether nothing at or below this folder can be indexed as the rules stand; False where that is not known."""
-        walk = Walk(root, _NOTHING, self._max_file_bytes)
-        with self._opened(root, walk) as rules:
+        with self._opened(root, _NOTHING, None) as (walk, rules):
             return rules is not None and bool(relative) and walk.is_ignored(relative, rules)
 
     def outside_rule_folders(self, root: Root) -> tuple[bytes, ...]:
@@ -116,25 +114,30 @@ class Scanner:
         return folders_above(_real(root.path)) if self._options[root.label].ignore_files else ()
 
     @contextmanager
-    def _opened(self, root: Root, walk: Walk) -> Iterator[FolderRules | None]:
+    def _opened(
+        self, root: Root, known: Mapping[SourcePath, Place], entering: Entering | None
+    ) -> Iterator[tuple[Walk, FolderRules | None]]:
+        """Begin a walk; the rules are None if nothing in the root can be looked at."""
+        standing = Standing(root, known)
         try:
-            yield self._rules(root, walk) if walk.open() else None
+            rules = self._rules(standing) if standing.open() else None
+            yield Walk(standing, self._max_file_bytes, entering), rules
         finally:
-            walk.close()
+            standing.close()
 
-    def _rules(self, root: Root, walk: Walk) -> FolderRules | None:
-        options = self._options[root.label]
-        real = _real(root.path)
+    def _rules(self, standing: Standing) -> FolderRules | None:
+        options = self._options[standing.root.label]
+        real = _real(standing.root.path)
         try:
             return root_rules(
                 options,
-                files=read_rule_files(walk.fd) if options.ignore_files else {},
+                files=read_rule_files(standing.fd) if options.ignore_files else {},
                 above=rule_files_above(real) if options.ignore_files else (),
-                own_files=self._own_files(root, real),
-                is_repository=is_repository(walk.fd),
+                own_files=self._own_files(standing.root, real),
+                is_repository=is_repository(standing.fd),
             )
         except OSError as error:
-            walk.hold_root(error_name(error))
+            standing.hold_root(error_name(error))
             return None
 
     def _own_files(self, root: Root, real: bytes) -> frozenset[bytes]:

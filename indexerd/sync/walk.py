@@ -9,19 +9,19 @@ Purity: shell (file system, read only).
 See: docs/consistency.md (looking).
 """
 
-import errno
 import os
 import stat as stat_bits
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import NamedTuple
 
 from indexerd.model import Root, SourcePath
-from indexerd.naming import encode_name, is_printable, source_path, split_source_path
+from indexerd.naming import encode_name, is_printable, source_path
 from indexerd.ports import SourceStat
-from indexerd.sources import error_name, open_folder_beneath, open_root, stat_of
+from indexerd.sources import error_name, open_folder_beneath, stat_of
 from indexerd.sync.ignore import CACHE_TAG, IGNORE_FILES, FolderRules
-from indexerd.sync.look import UNKNOWN_DEVICE, Held, Look, Place, RootState, Skipped, nearest_above
+from indexerd.sync.look import Held, Look, Skipped
+from indexerd.sync.standing import GONE, Standing
 from indexerd.sync.surroundings import is_repository, is_tagged_cache, place_of, read_rule_files
 
 Entering = Callable[[Root, bytes], None]
@@ -32,9 +32,6 @@ _NAMES_ARE_UTF8 = sys.getfilesystemencoding().lower() in ("utf-8", "utf8")
 _ODD_FIRST = frozenset(".#~")
 _TYPE_BITS, _REGULAR = 0o170000, stat_bits.S_IFREG
 _new_stat = tuple.__new__
-# What opening a folder says when it was removed, or replaced by a file or link, since its name was seen.
-_GONE = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.EXDEV})
-_STATE_OF_ERROR: Mapping[int | None, RootState] = {errno.ENOENT: "missing", errno.ENOTDIR: "not_a_directory"}
 
 
 class Folder(NamedTuple):
@@ -56,53 +53,17 @@ class _Inner(NamedTuple):
 class Walk:
     """One pass over parts of one root; collects what it sees and gives it as a `Look`."""
 
-    def __init__(
-        self, root: Root, known: Mapping[SourcePath, Place], max_file_bytes: int, entering: Entering | None = None
-    ) -> None:
-        """See `Scanner.scan` for `known` and `entering`."""
-        self._root = root
-        self._known = known
+    def __init__(self, standing: Standing, max_file_bytes: int, entering: Entering | None = None) -> None:
+        """See `Scanner.scan` for `entering`."""
+        self._standing = standing
+        self._root = standing.root
+        self._held = standing.held
         self._max_file_bytes = max_file_bytes
         self._entering = entering
-        self._state: RootState = "ok"
         self._scope: list[SourcePath] = []
         self._files: dict[SourcePath, SourceStat] = {}
         self._skipped: list[Skipped] = []
-        self._held: dict[SourcePath, str] = {}
-        self._places: dict[SourcePath, Place] = {}
         self._climbed: dict[bytes, Folder | None] = {}
-        self.fd = -1
-        self.dev = 0
-
-    def open(self) -> bool:
-        """Open the root; False if it cannot be looked into, and then all of it is held. `close` in either case."""
-        path = source_path(self._root, b"")
-        try:
-            self.fd = open_root(self._root)
-            os.close(open_folder_beneath(self.fd, b""))
-            place = place_of(self.fd, None)
-        except OSError as error:
-            self._state = _STATE_OF_ERROR.get(error.errno, "unreadable")
-            self._held[path] = self._state if error.errno in _STATE_OF_ERROR else error_name(error)
-            return False
-        self.dev = place.dev
-        is_there = self._is_in_place(path, place, is_root=True)
-        if self._held.get(path) == "unmounted":
-            self._state = "unmounted"
-        elif path in self._held:
-            self._state = "device_changed"
-        return is_there
-
-    def close(self) -> None:
-        """Give the root back."""
-        if self.fd >= 0:
-            os.close(self.fd)
-            self.fd = -1
-
-    def hold_root(self, reason: str) -> None:
-        """Hold all of the root: what may be indexed there is not known."""
-        self._state = "unreadable"
-        self._held[source_path(self._root, b"")] = reason
 
     def whole(self, rules: FolderRules | None) -> None:
         """Look at everything below the root; None where it could not be opened."""
@@ -115,22 +76,22 @@ class Walk:
         self._scope.append(source_path(self._root, relative))
         if rules is None:
             return
-        self._climbed.setdefault(b"", Folder(b"", rules, self.dev))
+        self._climbed.setdefault(b"", Folder(b"", rules, self._standing.dev))
         parent, _, name = relative.rpartition(b"/")
         above = self.climb(parent)
         if above is not None:
             self._visit(above, name, relative)
 
     def result(self) -> Look:
-        """Return what was seen."""
-        self._hold_lost_mounts()
+        """Return what was seen. To be called while the root is open."""
+        self._standing.conclude(self._scope)
         return Look(
             scope=tuple(self._scope),
             files=self._files,
             skipped=tuple(self._skipped),
             held=tuple(Held(path, reason) for path, reason in self._held.items()),
-            roots={self._root.label: self._state},
-            places=self._places,
+            roots={self._root.label: self._standing.state},
+            places=self._standing.places,
         )
 
     def climb(self, relative: bytes) -> Folder | None:
@@ -148,7 +109,7 @@ class Walk:
 
     def is_ignored(self, relative: bytes, rules: FolderRules) -> bool:
         """Whether a folder, or one above it, is ignored; False where that cannot be found out."""
-        self._climbed.setdefault(b"", Folder(b"", rules, self.dev))
+        self._climbed.setdefault(b"", Folder(b"", rules, self._standing.dev))
         parent, _, name = relative.rpartition(b"/")
         above = self.climb(parent)
         if above is None:
@@ -189,7 +150,7 @@ class Walk:
             self._add(source_path(self._root, relative), found)
 
     def _enter_root(self, rules: FolderRules) -> list[_Inner]:
-        root = Folder(b"", rules, self.dev)
+        root = Folder(b"", rules, self._standing.dev)
         fd = self._open_folder(b"")
         if fd is None:
             return []
@@ -231,7 +192,7 @@ class Walk:
             names: What is in it, where that is known: saves asking for each rule file.
         """
         place = place_of(fd, inner.above.dev)
-        if not self._is_in_place(source_path(self._root, inner.relative), place, is_root=False):
+        if not self._standing.is_in_place(source_path(self._root, inner.relative), place):
             return None
         above = inner.above.rules
         if not above.options.tagged_caches and _may_hold(names, CACHE_TAG) and is_tagged_cache(fd):
@@ -302,9 +263,9 @@ class Walk:
     def _open_folder(self, relative: bytes) -> int | None:
         """Open a folder for listing; None if it is gone or cannot be listed, which is then held."""
         try:
-            return open_folder_beneath(self.fd, relative)
+            return open_folder_beneath(self._standing.fd, relative)
         except OSError as error:
-            if error.errno not in _GONE:
+            if error.errno not in GONE:
                 self._hold(relative, error)
             return None
 
@@ -314,39 +275,6 @@ class Walk:
     def _announce(self, relative: bytes) -> None:
         if self._entering is not None:
             self._entering(self._root, relative)
-
-    def _is_in_place(self, path: SourcePath, place: Place, *, is_root: bool) -> bool:
-        """Hold a folder whose mount is gone, or whose device is another than before; False if it must not be listed."""
-        known = self._known.get(path)
-        if known is None:
-            # A mount that was not there when this root was last looked at hides what the folder held.
-            if place.mount and source_path(self._root, b"") in self._known:
-                self._held[path] = "device_changed"
-        elif known.mount and not place.mount:
-            self._held[path] = "unmounted"
-            return False
-        elif known.dev not in (UNKNOWN_DEVICE, place.dev):
-            self._held[path] = "device_changed"
-        if place.mount or is_root:
-            self._places[path] = place
-        return True
-
-    def _hold_lost_mounts(self) -> None:
-        """Hold mount points that are gone with their folder, as removable disks' are."""
-        scope = frozenset(self._scope)
-        for path, place in self._known.items():
-            if not place.mount or path in self._places or path in self._held or nearest_above(path, scope) is None:
-                continue
-            split = split_source_path((self._root,), path)
-            if self.fd >= 0 and split is not None and self._is_gone(split[1]):
-                self._held[path] = "unmounted"
-
-    def _is_gone(self, relative: bytes) -> bool:
-        try:
-            os.close(open_folder_beneath(self.fd, relative))
-        except OSError as error:
-            return error.errno in _GONE
-        return False
 
 
 def _entries(fd: int) -> list["os.DirEntry[str]"]:

@@ -45,7 +45,7 @@ PURE = (
     "errors.py", "model.py", "digests.py", "ports.py", "naming.py", "postings.py", "indexing.py",
     "documents/", "analysis/", "access/", "protocol",
     "store/layout.py", "store/codec.py", "store/manifest.py", "store/segment",
-    "sync/ignore.py", "sync/fingerprint.py", "sync/plan.py", "sync/pending.py", "sync/problems.py", "sync/status.py",
+    "sync/ignore.py", "sync/wildmatch.py", "sync/look.py", "sync/fingerprint.py", "sync/plan.py", "sync/pending.py", "sync/problems.py", "sync/status.py",
     "sync/watches.py", "sync/timetable.py", "sync/ledger.py",
     "search/query.py", "search/bm25.py", "search/rank.py", "search/evidence.py",
 )  # fmt: skip

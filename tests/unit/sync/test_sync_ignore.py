@@ -132,3 +132,21 @@ def test_the_daemons_own_files_are_never_indexed():
     assert top.ignores(b"state", is_folder=True) == "own_files"
     assert enter(enter(top, b"a"), b"b").ignores(b"sock.md", is_folder=False) == "own_files"
     assert enter(enter(top, b"x"), b"b").ignores(b"sock.md", is_folder=False) is None
+
+
+@pytest.mark.parametrize(
+    ("above", "counts"),
+    [
+        (((b"notes", b"*\n"),), False),
+        (((b"notes", b"n*\n!/notes/\n"),), True),
+        (((b"build/docs", b"build/\n*.log.md\n"),), False),
+        (((b"a/notes", b"notes/\n"), (b"notes", b"!notes/\n")), True),
+        (((b"a/notes", b"!notes/\n"), (b"notes", b"notes/\n")), False),
+        (((b"a/notes", b"/a/notes/x\n"),), True),
+    ],
+)
+def test_rules_that_ignore_the_root_itself_do_not_count(above, counts):
+    """A root in a folder that git ignores is indexed all the same: the user asked for it."""
+    above = tuple((below, text + b"secret.md\n") for below, text in above)
+    assert (rules(above=above).ignores(b"secret.md", is_folder=False) == "ignored") is counts
+    assert rules(above=above).ignores(b"a.md", is_folder=False) is None

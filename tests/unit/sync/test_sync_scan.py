@@ -90,7 +90,6 @@ def test_names_do_not_depend_on_the_locale(tmp_path):
     program = """
 import sys
 from indexerd.model import Root
-from indexerd.sync import surroundings
 from indexerd.sync.ignore import IgnoreOptions
 from indexerd.sync.scan import Scanner
 root = Root(label="docs", path=sys.argv[1])
@@ -175,7 +174,8 @@ def test_what_cannot_be_listed_is_held_and_the_rest_is_seen():
         (folder / "listed").chmod(0o444)  # names can be listed, but nothing behind them
         assert set(scanner.scan().held) == {Held("sub", "EACCES"), Held("listed/d.md", "EACCES")}
         folder.chmod(0)
-        assert scanner.scan().roots == {"docs": "unreadable"}
+        look = scanner.scan()
+        assert (look.roots, look.held) == ({"docs": "unreadable"}, (Held("", "EACCES"),))
         folder.chmod(0o755)
 
 
@@ -312,6 +312,23 @@ def test_a_path_longer_than_the_kernel_takes_is_held(tmp_path):
     look = scanner_of(tmp_path).scan()
     assert seen(look) == ["a.md"]
     assert [held.reason for held in look.held] == ["ENAMETOOLONG"]
+
+
+@pytest.mark.parametrize("replaced", [False, True])
+def test_a_root_lost_during_the_scan_is_held(tmp_path, replaced):
+    """A root that is removed or replaced while it is listed is not taken for empty."""
+    folder = tmp_path / "docs"
+    write(folder, "a.md")
+
+    def lose(root, relative):
+        folder.rename(tmp_path / "away")
+        (tmp_path / "away" / "a.md").unlink()
+        if replaced:
+            write(folder, "a.md")
+
+    look = scanner_of(folder).scan(entering=lose)
+    assert look.held == (Held("", "replaced" if replaced else "missing"),)
+    assert look.roots == {"docs": "ok" if replaced else "missing"}
 
 
 def test_a_device_that_changed_holds_what_is_absent(tmp_path):
