@@ -35,9 +35,20 @@ def locate(text: str, words: Sequence[QueryWord], languages: tuple[str, ...]) ->
         languages: The stemming languages in use.
     """
     wanted = _wanted(tuple(words), languages)
-    if text.isascii() and not wanted.has_identifier_in(text):
-        return wanted.places_in_ascii(text)
+    plain = text if text.isascii() else _with_plain_punctuation(text)
+    if plain.isascii() and not wanted.has_identifier_in(plain):
+        return wanted.places_in_ascii(plain)
     return wanted.places(text)
+
+
+# What makes most English texts not ASCII, and what it is to the analyzer: the apostrophe joins, the others part.
+_PUNCTUATION = (("’", "'"), ("“", " "), ("”", " "), ("—", " "), ("–", " "), ("…", " "), ("•", " "))
+
+
+def _with_plain_punctuation(text: str) -> str:
+    for char, plain in _PUNCTUATION:
+        text = text.replace(char, plain)
+    return text
 
 
 @lru_cache(maxsize=64)
@@ -57,6 +68,7 @@ class _Wanted:
             for stem in word.stems:
                 self._stems.setdefault(stem, index)
         self._identifiers = tuple({word.surface for word in words if word.kind == "identifier"})
+        self._ideographs = tuple({word.surface for word in words if word.kind in ("cjk1", "cjk2")})
         self._memo: dict[str, int] = {}
 
     def has_identifier_in(self, text: str) -> bool:
@@ -92,12 +104,14 @@ class _Wanted:
             index = self._index_of(folded[start:end])
             if index != _NOWHERE:
                 add(start, end, index)
-        exact = [*zip(spans.whole_starts.tolist(), spans.whole_ends.tolist(), strict=True)]
-        exact += [(at, at + length) for length, places in ((1, spans.ideographs), (2, spans.pairs)) for at in places]
-        for start, end in exact:
+        for start, end in zip(spans.whole_starts.tolist(), spans.whole_ends.tolist(), strict=True):
             index = self._surfaces.get(folded[start:end], _NOWHERE)
             if index != _NOWHERE:
                 add(start, end, index)
+        for surface in self._ideographs:
+            # Every occurrence of such characters is a term, so plain searching finds them all.
+            for start in _starts(folded, surface):
+                add(start, start + len(surface), self._surfaces[surface])
         return sorted(found)
 
     def _index_of(self, term: str) -> int:
@@ -116,13 +130,19 @@ class _Wanted:
         return next((index for index in found if index is not None), self._stems.get(term, _NOWHERE))
 
 
+def _starts(text: str, piece: str) -> Iterator[int]:
+    """Yield where a piece stands in a text, overlapping or not."""
+    at = text.find(piece)
+    while at >= 0:
+        yield at
+        at = text.find(piece, at + 1)
+
+
 def _part_starts(text: str, part: str) -> Iterator[int]:
     """Yield where `part` stands as a part of its own."""
-    at = text.find(part)
-    while at >= 0:
+    for at in _starts(text, part):
         if not _is_inside(text, at) and not _is_inside(text, at + len(part)):
             yield at
-        at = text.find(part, at + len(part))
 
 
 def _is_inside(text: str, at: int) -> bool:

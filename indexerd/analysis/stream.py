@@ -8,7 +8,9 @@ Purity: pure.
 See: docs/search.md (analysis).
 """
 
+from bisect import bisect_right
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -85,10 +87,35 @@ def origins(piece: str) -> tuple[Sequence[int], Sequence[int]]:
     begins: list[int] = []
     finishes: list[int] = []
     for begin, end, is_cluster in clusters(awkward, len(piece)):
-        count = len(rewrite(piece[begin:end]).replace(BREAK, "")) if is_cluster else end - begin
-        begins += [begin] * count if is_cluster else range(begin, end)
-        finishes += [end] * count if is_cluster else range(begin + 1, end + 1)
+        if is_cluster:
+            first, last = _sources(piece[begin:end])
+            begins += [begin + at for at in first]
+            finishes += [begin + at for at in last]
+        else:
+            begins += range(begin, end)
+            finishes += range(begin + 1, end + 1)
     return begins, finishes
+
+
+# Longer clusters come from nobody's keyboard: all of their characters are said to come from the whole.
+_LONG_CLUSTER = 32
+
+
+@lru_cache(maxsize=4096)
+def _sources(cluster: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return, for each code point of a rewritten cluster, where its source begins and ends in the cluster.
+
+    A code point comes from the character that first brings it about, and from those behind it that bring about nothing
+    more (marks that compose with it or are dropped).
+    """
+    if len(cluster) > _LONG_CLUSTER:
+        count = len(rewrite(cluster).replace(BREAK, ""))
+        return (0,) * count, (len(cluster),) * count
+    lengths = [len(rewrite(cluster[:end]).replace(BREAK, "")) for end in range(1, len(cluster) + 1)]
+    grown = [max(lengths[: at + 1]) for at in range(len(lengths))]
+    begins = [bisect_right(grown, number) for number in range(lengths[-1])]
+    ends = [next((begin for begin in begins if begin > first), len(cluster)) for first in begins]
+    return tuple(begins), tuple(ends)
 
 
 def rewrite_piece(piece: str, awkward: Sequence[int]) -> tuple[str, list[int]]:

@@ -110,3 +110,26 @@ def test_a_name_key_is_stable(text):
     """A key has no capital letters, no stop word beside others, and is its own key."""
     key = name_key(text)
     assert name_key(key) == key or any(mark in key for mark in ("+", "#"))
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.text(st.sampled_from("abAB06 .-_'’“…+#\n"), max_size=60),
+    st.text(st.sampled_from("abAB06 .-_'+#"), max_size=12),
+)
+def test_the_short_way_through_a_text_finds_what_the_long_way_finds(text, query):
+    """Texts that are ASCII but for their punctuation give the same places as by arrays."""
+    words = analyze_query(query, ("english",))
+    short = locate(text, words, ("english",))
+    # A character that only the long way knows, at the end, where it changes nothing before it.
+    assert locate(text + " \u0416", words, ("english",)) == short
+
+
+@settings(max_examples=200, deadline=None)
+@given(texts)
+def test_a_span_of_the_text_reads_as_its_word(text):
+    """What stands at a word's place reads as that word when it stands alone."""
+    for word in analyze_query(text, ("none",)):
+        if word.kind == "word" and len(word.surface) < slow_analyzer.LIMIT:
+            alone = analyze_query(text[word.start : word.end], ("none",))
+            assert word.surface in {other.surface for other in alone}
