@@ -7,6 +7,8 @@ Purity: pure.
 See: docs/operations.md (rules), docs/threat-model.md (safety gate).
 """
 
+from typing import TYPE_CHECKING
+
 from indexerd.access.globs import matches
 from indexerd.access.rights import (
     OPEN,
@@ -18,7 +20,10 @@ from indexerd.access.rights import (
     rights,
     superseded,
 )
-from indexerd.access.safety import SAFETY_VERSION, scan_text, scan_texts
+
+# The gate needs numpy and many patterns; the rules alone, which every command reads with its settings, do not.
+if TYPE_CHECKING:
+    from indexerd.access.safety import SAFETY_VERSION, scan_text, scan_texts
 
 __all__ = [
     "OPEN",
@@ -34,3 +39,11 @@ __all__ = [
     "scan_texts",
     "superseded",
 ]
+
+
+def __getattr__(name: str) -> object:
+    if name in {"SAFETY_VERSION", "scan_text", "scan_texts"}:
+        from indexerd.access import safety  # noqa: PLC0415 - see above
+
+        return getattr(safety, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

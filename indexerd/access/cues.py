@@ -65,10 +65,10 @@ class CueFilter:
         return candidates
 
 
-def _codes(two: bytes) -> Sequence[int]:
+def _codes(two: bytes) -> Sequence[int] | slice:
     """Return the table places for two bytes of a cue in either case; for fewer, all that may follow its end."""
     if not two:
-        return range(1 << 16)
+        return slice(None)
     choices = [{byte, *chr(byte).upper().encode()} if byte < 0x80 else {byte} for byte in two]
     if len(choices) == 1:
         choices.append(set(range(256)))

@@ -14,10 +14,12 @@ at a word; with `<` in front at the start of a sentence, line or quotation; with
 
 import re
 from collections.abc import Iterable, Mapping
+from functools import cache
 from itertools import product
 from typing import NamedTuple
 
 _SPACE = r"[\s*_>\"'`]{1,4}"
+_MAYBE_SPACE = r"[\s*_>\"'`]{0,4}"
 _START = r"(?:\A|[.!?:;,\n\"'“”‘’„«»(\[>*\-–—|])[\s*_>]{0,3}"
 
 
@@ -36,10 +38,16 @@ class Phrase(NamedTuple):
 
 
 class Pattern(NamedTuple):
-    """A phrase made ready to search."""
+    """A phrase made ready to search: `compiled(expression)` is its pattern."""
 
     kind: str
-    search: re.Pattern[str]
+    expression: str
+
+
+@cache
+def compiled(expression: str) -> re.Pattern[str]:
+    """Return the pattern of an expression; compiled when its cue is first met, since all of them together cost a second."""
+    return re.compile(expression)
 
 
 def compile_phrases(phrases: Iterable[Phrase], words: Mapping[str, str]) -> dict[str, tuple[Pattern, ...]]:
@@ -51,7 +59,7 @@ def compile_phrases(phrases: Iterable[Phrase], words: Mapping[str, str]) -> dict
     """
     by_cue: dict[str, list[Pattern]] = {}
     for phrase in phrases:
-        pattern = Pattern(phrase.kind, re.compile(_expression(phrase.template, words)))
+        pattern = Pattern(phrase.kind, _expression(phrase.template, words))
         for cue in expand_cues(phrase.cues):
             by_cue.setdefault(cue, []).append(pattern)
     return {cue: tuple(patterns) for cue, patterns in by_cue.items()}
@@ -68,6 +76,6 @@ def _expression(template: str, words: Mapping[str, str]) -> str:
     for name, alternatives in words.items():
         body = body.replace(f"{{{name}}}", f"(?:{alternatives})")
     body = body.replace(" ~~ ", r"\b[^.!?;]{0,60}?\b").replace(" ~ ", r"\b[^.!?;]{0,24}?\b")
-    body = body.replace(" ", _SPACE)
+    body = body.replace(" ?", _MAYBE_SPACE).replace(" ", _SPACE)
     start = {"<": _START, "…": ""}.get(template[0], r"(?<!\w)")
     return start + body

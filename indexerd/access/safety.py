@@ -15,7 +15,7 @@ from itertools import accumulate
 
 from indexerd.access.cues import CueFilter
 from indexerd.access.disguise import reveal
-from indexerd.access.phrases import Pattern, compile_phrases
+from indexerd.access.phrases import Pattern, compile_phrases, compiled
 from indexerd.access.phrases_english import PHRASES as ENGLISH
 from indexerd.access.phrases_english import WORDS as ENGLISH_WORDS
 from indexerd.access.phrases_other import PHRASES as OTHER
@@ -89,8 +89,8 @@ def _scan(reading: str, cues: Sequence[str]) -> Iterator[UnsafeFinding]:
 def _search(reading: str, cue: str, patterns: Sequence[Pattern]) -> Iterator[UnsafeFinding]:
     """Search around every place of a cue. The stretches do not overlap, so no character is searched twice."""
     for start, end in _stretches(reading, cue):
-        for kind, pattern in patterns:
-            for match in pattern.finditer(reading, start, end):
+        for kind, expression in patterns:
+            for match in compiled(expression).finditer(reading, start, end):
                 line = reading.count("\n", 0, _first_word(match)) + 1
                 yield UnsafeFinding(line, kind)
 
