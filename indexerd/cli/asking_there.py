@@ -17,7 +17,7 @@ from indexerd.cli.place import Place
 from indexerd.cli.plain import count, escape
 from indexerd.cli.reaching import Backend, Selection, find_daemon, local_config, reach_daemon
 from indexerd.config import Config, holds
-from indexerd.errors import RequestError
+from indexerd.errors import RequestError, StoreLockedError
 from indexerd.naming import encode_name
 
 
@@ -50,7 +50,12 @@ def _local(config: Config, *, fresh: bool) -> Backend:
 
     if not fresh:
         return open_as_it_is(config)
-    backend, report = open_fresh(config)
+    try:
+        backend, report = open_fresh(config)
+    except StoreLockedError:
+        # Somebody else brings it up to date just now: what is published is proved against the disk all the same.
+        write(2, b"indexerd: another process is at work on this index: answering from its last generation\n")
+        return open_as_it_is(config)
     changes = "".join(
         f", {count(cast('int', report[f'documents_{what}']), 'document')} {what}"
         for what in ("added", "updated", "deleted")

@@ -7,8 +7,10 @@ Purity: shell (through the composition root).
 See: ARCHITECTURE.md (the composition root).
 """
 
+import os
 from collections.abc import Iterator
 
+from indexerd.cli.logs import start_log
 from indexerd.cli.reaching import Backend, Result
 from indexerd.config import Config
 from indexerd.errors import NotFoundError
@@ -25,6 +27,7 @@ def open_fresh(config: Config) -> tuple[Backend, Result]:
     Raises:
         StoreLockedError: Another process keeps the store.
     """
+    start_log(config.log, os.environ)
     house = open_local(config)
     try:
         return house, house.call("sync")
@@ -51,6 +54,7 @@ def sync_local(config: Config, paths: tuple[str, ...] | None) -> Result:
     Raises:
         StoreLockedError: Another process keeps the store.
     """
+    start_log(config.log, os.environ)
     house = open_local(config)
     try:
         return house.call("sync", {} if paths is None else {"paths": list(paths)})

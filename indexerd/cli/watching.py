@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping
 import click
 
 from indexerd.cli.answering import write
+from indexerd.cli.logs import start_log
 from indexerd.cli.options import selecting, setting, take_selection, take_settings
 from indexerd.cli.place import Place, here
 from indexerd.cli.plain import escape
@@ -64,6 +65,7 @@ def _foreground(config: Config, environ: Mapping[str, str], on_answering: Callab
     from indexerd.clock import SystemClock  # noqa: PLC0415 - numpy and the store only where a daemon starts
     from indexerd.daemon import run  # noqa: PLC0415 - as above
 
+    start_log(config.log, environ)
     screen = Screen(SystemClock().monotonic, is_terminal=os.isatty(2) and on_answering is None)
     return run(
         config,
