@@ -101,12 +101,17 @@ def _open_by_walking(root_fd: int, relative: bytes, flags: int) -> int:
 
 
 def _link_or(error: OSError, name: bytes, at: int) -> OSError:
-    """Say ELOOP where ENOTDIR hides a link: O_PATH|O_DIRECTORY|O_NOFOLLOW answers ENOTDIR for both."""
+    """Say which of its causes ENOTDIR has: O_PATH|O_DIRECTORY|O_NOFOLLOW answers it for a link too.
+
+    ELOOP for a link; EAGAIN for a folder, which took another's place after the open: nothing is known then.
+    """
     try:
-        is_link = stat_bits.S_ISLNK(os.lstat(name, dir_fd=at).st_mode)
+        mode = os.lstat(name, dir_fd=at).st_mode
     except OSError:
-        return error
-    return OSError(errno.ELOOP, os.strerror(errno.ELOOP), name) if is_link else error
+        return OSError(errno.EAGAIN, os.strerror(errno.EAGAIN), name)
+    if stat_bits.S_ISLNK(mode):
+        return OSError(errno.ELOOP, os.strerror(errno.ELOOP), name)
+    return OSError(errno.EAGAIN, os.strerror(errno.EAGAIN), name) if stat_bits.S_ISDIR(mode) else error
 
 
 def _kernel_has_openat2() -> bool:
@@ -250,6 +255,8 @@ def _open_fault(error: OSError, root_fd: int, relative: bytes) -> SourceFault:
 def _code_of(number: int | None, root_fd: int, relative: bytes) -> FaultCode:
     if number in _ESCAPES:
         return "source_escapes_root"
+    if number == errno.EAGAIN:
+        return "source_changed"
     if number in _MISSING and absence_is_seen(root_fd, relative):
         return "source_missing"
     return "source_unreadable"
