@@ -1,170 +1,147 @@
-"""Making generations outlive a power cut.
+"""When and how the current generation is made durable.
 
-Owns: what is known to be flushed, what must never be flushed again, and the order data, manifest, directory, slot.
-Knows nothing of: when a checkpoint is due, how generations are made.
-Invariants: 1. the durable slot names only files whose bytes and names were flushed before it moved. 2. a file
-    whose flush failed is never flushed again: its bytes are written anew under a new name. 3. whatever a durable slot
-    names that may be the one on disk is protected from collection.
-Purity: shell (the state directory, through the port).
-See: docs/consistency.md (checkpoint).
+Owns: the schedule of checkpoints, the reserve of numbers, and what comes before a flush: new names for dead files, and
+    dropping the generations that history no longer keeps.
+Knows nothing of: how generations are made.
+Invariants: 1. no flush is waited for under the ledger's lock. 2. each checkpoint raises the ceiling; closing
+    lowers it to the last number used. 3. one checkpoint at a time.
+Purity: shell (the state directory, through the port; threads share it).
+See: docs/consistency.md (checkpoint, ceiling).
 """
 
-from collections.abc import Mapping, Sequence
+import errno
+import threading
+from dataclasses import replace
 
-from indexerd.errors import CorruptionError
-from indexerd.ports import StoreFilesystem
-from indexerd.store.layout import FileName, Kind, SlotName, parse_name
-from indexerd.store.manifest import FileRef, Manifest, SegmentRef
-from indexerd.store.parts import Stored
-from indexerd.store.publish import commit, write_manifest
-from indexerd.store.recover import read_segment
-from indexerd.store.slots import Slot
+from indexerd.errors import CorruptionError, DurabilityUnknownError
+from indexerd.ports import Clock, StoreFilesystem
+from indexerd.store.durability import Durability
+from indexerd.store.ledger import Ledger
+from indexerd.store.retention import history_limit_bytes, plan_retention
+from indexerd.store.rewrite import rewritten
 from indexerd.store.staging import Staging
-from indexerd.store.state import State, renamed
+from indexerd.store.state import State, durable, pruned
+from indexerd.store.statistics import Counters
+
+# Numbers set aside with each durable slot. A restart that was no clean close skips what is left of them.
+RESERVED_GENERATIONS = 256
+CHECKPOINT_SECONDS = 0.5
+CHECKPOINT_BYTES = 4 << 20
+RETRY_SECONDS = (0.5, 1.0, 2.0, 5.0, 10.0, 30.0)
 
 
-class Durability:
-    """What the disk is known to hold. Used by one thread at a time (the store's durable lock)."""
+class Checkpoints:
+    """Makes the ledger's state durable."""
 
     def __init__(
-        self, fs: StoreFilesystem, staging: Staging, *, slot: Slot | None, flushed: frozenset[str], dead: frozenset[str]
+        self, fs: StoreFilesystem, clock: Clock, staging: Staging, ledger: Ledger, durability: Durability
     ) -> None:
-        """Start from what was found on disk.
+        """Start from what was found on disk."""
+        self._fs, self._clock, self._staging = fs, clock, staging
+        self._ledger, self._durability = ledger, durability
+        self.counters = Counters()
+        self.history = 1.0
+        self._retry_at = 0.0
+        # One checkpoint or collection at a time. Taken before the ledger's lock.
+        self.lock = threading.RLock()
+        if durability.unflushed(ledger.state):
+            ledger.note_unsynced(0)
 
-        Args:
-            fs: The state directory.
-            staging: Writes files.
-            slot: The durable slot, if it can be read.
-            flushed: Every file it names.
-            dead: Files of an earlier process that were not known to be flushed: a flush of theirs may have failed,
-                so they are treated as if it had.
-        """
-        self._fs = fs
-        self._staging = staging
-        self._flushed = flushed
-        self._protected = flushed
-        self._dead = dead
-        self.slot = slot
-
-    @property
-    def generation(self) -> int:
-        """Newest generation that is known to outlive a power cut; 0 if none."""
-        return self.slot.newest.generation if self.slot else 0
-
-    @property
-    def protected(self) -> frozenset[str]:
-        """Files that a durable slot names which may be the one on disk."""
-        return self._protected
-
-    def unflushed(self, state: State) -> frozenset[str]:
-        """Return the files of a state that are not known to be flushed."""
-        return state.names() - self._flushed
-
-    def dead_files(self, state: State) -> frozenset[str]:
-        """Return the files of a state that have to be written anew before it can be made durable."""
-        self._dead &= state.names()
-        return self._dead
-
-    def flush(self, state: State, slot: Slot) -> None:
-        """Make a state durable.
-
-        Args:
-            state: None of its files is dead.
-            slot: What the durable slot will say.
+    def run(self) -> None:
+        """Make the current generation durable.
 
         Raises:
-            OSError: The durable slot did not move. Try again; files whose flush failed are dead now.
-            DurabilityUnknownError: It moved, and may or may not outlive a power cut. Try again.
+            OSError: The last durable generation is still the one that is. Try again.
+            DurabilityUnknownError: The disk did not confirm the last step. Try again.
+            CorruptionError: Written bytes are lost. Open the store again.
         """
-        pending = self.unflushed(state)
-        self._flush_files(sorted(pending, key=_segments_first))
-        self._protected |= state.names()
-        self.slot = commit(self._fs, self._staging, slot, SlotName.DURABLE, flush=True)
-        self._flushed = self._protected = state.names()
-
-    def _flush_files(self, pending: Sequence[str]) -> None:
-        for name in pending:
+        with self.lock:
             try:
-                self._fs.flush_file(name)
-            except OSError:
-                self._dead |= {name}
+                self._run(closed=False)
+            except (OSError, DurabilityUnknownError, CorruptionError) as error:
+                failures = self.counters.failed_checkpoint(str(error))
+                pause = RETRY_SECONDS[min(failures, len(RETRY_SECONDS)) - 1]
+                self._retry_at = self._clock.monotonic() + pause
                 raise
-        if not pending:
+            self.counters.made_checkpoint()
+
+    def due(self, *, at_once: bool) -> bool:
+        """Tell whether `run` should be called now.
+
+        Args:
+            at_once: Do not wait for more to come.
+        """
+        unsynced, now = self._ledger.unsynced, self._clock.monotonic()
+        if unsynced.since is None or now < self._retry_at:
+            return False
+        return at_once or now - unsynced.since >= CHECKPOINT_SECONDS or unsynced.length_bytes >= CHECKPOINT_BYTES
+
+    def reserve(self) -> None:
+        """Make sure that the next number may be published: no power cut may ever bring it back with other content.
+
+        Raises:
+            OSError: It may not yet. Try again.
+            CorruptionError: Written bytes are lost. Open the store again.
+        """
+        ledger = self._ledger
+        if ledger.highest < ledger.ceiling:
             return
-        try:
-            self._fs.flush_directory()
-        except OSError:
-            # Which of the names were lost is not known: all of them get new ones.
-            self._dead |= frozenset(pending)
-            raise
-        self._flushed |= frozenset(pending)
+        with self.lock:
+            if ledger.state.slot is None:
+                # A store of a new identity: no slot that could outlive a power cut has ever named a number.
+                ledger.ceiling = ledger.highest + RESERVED_GENERATIONS
+                return
+            try:
+                self._run(closed=False)
+            except DurabilityUnknownError as error:
+                raise OSError(errno.EIO, "no generation numbers could be reserved") from error
 
+    def close(self) -> None:
+        """Make the current generation durable and give back the reserved numbers. Raises as `run`."""
+        with self.lock:
+            reached, slot = self._durability.slot, self._ledger.state.slot
+            closed = reached is not None and reached.closed and slot is not None and reached.revision >= slot.revision
+            if slot is not None and not closed:
+                self._run(closed=True)
 
-def rewritten(fs: StoreFilesystem, staging: Staging, state: State, dead: frozenset[str]) -> tuple[State, list[str]]:
-    """Write dead files anew under new names.
+    def _run(self, *, closed: bool) -> None:
+        self._heal()
+        self._prune()
+        ledger = self._ledger
+        with ledger.lock:
+            state, taken, highest = ledger.state, ledger.unsynced, ledger.highest
+        if state.slot is None or self._has_reached(state, closed=closed):
+            return
+        ceiling = highest if closed else highest + RESERVED_GENERATIONS
+        self._durability.flush(state, replace(state.slot, ceiling=ceiling, closed=closed))
+        with ledger.lock:
+            ledger.ceiling = ceiling
+            ledger.note_synced(state, taken)
+            if ledger.state.generation <= self._durability.generation:
+                ledger.state = durable(ledger.state)
 
-    Their bytes are read back and proved by their hash, since a page that could not be written may also be lost.
+    def _has_reached(self, state: State, *, closed: bool) -> bool:
+        reached, ledger = self._durability.slot, self._ledger
+        assert state.slot is not None
+        same = reached is not None and reached.revision == state.slot.revision and reached.closed == closed
+        return same and ledger.highest < ledger.ceiling and not self._durability.unflushed(state)
 
-    Returns:
-        The state that names the copies, and the copies' names, still staged.
+    def _heal(self) -> None:
+        """Give files whose flush failed new names, for they must never be flushed again."""
+        if not self._durability.dead_files(self._ledger.state):
+            return
+        with self._ledger.lock:
+            state = self._ledger.state
+            new, written = rewritten(self._fs, self._staging, state, self._durability.dead_files(state))
+            self._ledger.exchange(new, undo=written)
 
-    Raises:
-        OSError: A copy could not be written; nothing is staged. Try again.
-        CorruptionError: The bytes are lost: rebuild.
-    """
-    written: list[str] = []
-    try:
-        segments = _copied_segments(fs, staging, state, dead, written)
-        manifests = _new_manifests(staging, state, dead, segments, written)
-    except (OSError, CorruptionError):
-        staging.discard(written)
-        raise
-    return renamed(state, segments, manifests), written
-
-
-def _copied_segments(
-    fs: StoreFilesystem, staging: Staging, state: State, dead: frozenset[str], written: list[str]
-) -> dict[FileRef, Stored]:
-    refs = {ref for manifest in state.manifests.values() for ref in manifest.segments if ref.name in dead}
-    copies = {}
-    for ref in sorted(refs):
-        read_segment(fs, ref)
-        file = staging.write(Kind.SEGMENT, [fs.map(ref.name)])
-        written.append(file.name(Kind.SEGMENT))
-        if file.digest != ref.file.digest:
-            raise CorruptionError(ref.name, "its bytes changed after they were written")
-        copies[ref.file] = read_segment(fs, SegmentRef(file, ref.generation))
-    return copies
-
-
-def _new_manifests(
-    staging: Staging, state: State, dead: frozenset[str], segments: Mapping[FileRef, Stored], written: list[str]
-) -> dict[int, tuple[Manifest, FileRef]]:
-    assert state.slot is not None
-    new = {}
-    for kept in state.slot.kept:
-        manifest = state.manifests.get(kept.generation)
-        if manifest is None:
-            continue
-        refs = tuple(
-            SegmentRef(segments[ref.file].ref.file, ref.generation) if ref.file in segments else ref
-            for ref in manifest.segments
-        )
-        if refs != manifest.segments or kept.manifest.name(Kind.MANIFEST) in dead:
-            changed = Manifest(
-                generation=manifest.generation,
-                settings=manifest.settings,
-                segments=refs,
-                documents=manifest.documents,
-                chunks=manifest.chunks,
-                text_bytes=manifest.text_bytes,
-            )
-            file = write_manifest(staging, changed)
-            written.append(file.name(Kind.MANIFEST))
-            new[kept.generation] = (changed, file)
-    return new
-
-
-def _segments_first(name: str) -> tuple[bool, str]:
-    parsed = parse_name(name)
-    return (not (isinstance(parsed, FileName) and parsed.kind is Kind.SEGMENT), name)
+    def _prune(self) -> None:
+        """Drop the generations that history no longer keeps, from `latest` first."""
+        with self._ledger.lock:
+            state = self._ledger.state
+            if state.slot is None or len(state.slot.kept) < 2:
+                return
+            limit = history_limit_bytes(state.manifests[state.generation].text_bytes, self.history)
+            keep = plan_retention(state.slot.kept, self._clock.now_ns(), state.files_of, limit)
+            if len(keep) < len(state.slot.kept):
+                self._ledger.exchange(pruned(state, keep))

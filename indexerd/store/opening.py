@@ -14,8 +14,9 @@ from dataclasses import replace
 from indexerd.errors import CorruptionError, ForeignStoreError, StoreLockedError
 from indexerd.model import Root
 from indexerd.ports import Clock, StoreFilesystem
-from indexerd.store.checkpoint import Durability
+from indexerd.store.durability import Durability
 from indexerd.store.layout import SlotName
+from indexerd.store.ledger import Numbers
 from indexerd.store.recover import Found, look
 from indexerd.store.slots import KnownRoot, Slot
 from indexerd.store.snapshot import Snapshot
@@ -124,9 +125,11 @@ def _origin(fs: StoreFilesystem, found: Found, roots: tuple[KnownRoot, ...]) -> 
         durability=durability,
         staging=staging,
         roots=roots,
-        highest_generation=highest,
-        ceiling=highest,
-        revision=max((slot.revision for slot in found.slots.values()), default=0),
+        numbers=Numbers(
+            highest=highest,
+            ceiling=highest,
+            revision=max((slot.revision for slot in found.slots.values()), default=0),
+        ),
         damaged=found.damaged,
     )
 

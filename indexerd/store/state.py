@@ -52,6 +52,11 @@ class State:
         """Return every file that the slot names, directly or through a manifest."""
         return named_files(self.slot, self.manifests)
 
+    def files_of(self, generation: int) -> dict[str, int]:
+        """Return names and sizes of a kept generation's segments; none if its manifest could not be read."""
+        manifest = self.manifests.get(generation)
+        return {ref.name: ref.file.length for ref in manifest.segments} if manifest else {}
+
 
 def empty_state(store_id: str) -> State:
     """Return the state before the first publish."""

@@ -1,0 +1,97 @@
+"""The current state, and the one way in which it is exchanged for the next.
+
+Owns: that memory and `latest` change together; the numbers given out: generations, revisions, the ceiling.
+Knows nothing of: what the next state is for.
+Invariants: 1. memory equals what `latest` says. 2. a generation's number is given out at most once, also across power
+    cuts: none above the ceiling that a slot on disk holds. 3. readers take no lock.
+Purity: shell (the state directory, through the port; threads share it).
+See: docs/consistency.md (commit point, ceiling).
+"""
+
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from indexerd.ports import Clock, StoreFilesystem
+from indexerd.store.layout import SlotName
+from indexerd.store.publish import commit
+from indexerd.store.staging import Staging
+from indexerd.store.state import State
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unsynced:
+    """What a power cut would take.
+
+    Attributes:
+        since: Monotonic time of the oldest commit that is not durable; None if there is none.
+        length_bytes: What was written since.
+    """
+
+    since: float | None = None
+    length_bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Numbers:
+    """The counters as they were found.
+
+    Attributes:
+        highest: Last generation that was, or after a power cut may have been, published.
+        ceiling: Last that may be published before a durable slot with a higher ceiling exists.
+        revision: Of the last commit.
+    """
+
+    highest: int
+    ceiling: int
+    revision: int
+
+
+class Ledger:
+    """Holds the state. `state` may be read by any thread; all else under `lock`."""
+
+    def __init__(self, fs: StoreFilesystem, clock: Clock, staging: Staging, state: State, numbers: Numbers) -> None:
+        """Start from what was found on disk."""
+        self._fs, self._clock, self._staging = fs, clock, staging
+        self._revision = numbers.revision
+        self.state = state
+        self.highest, self.ceiling = numbers.highest, numbers.ceiling
+        self.unsynced = Unsynced()
+        # Guards the exchange of `state` with the move of `latest`. Held for short; inside only staging's lock is taken.
+        self.lock = threading.RLock()
+
+    def exchange(self, new: State, *, undo: Sequence[str] = (), staged: Sequence[str] = (), written: int = 0) -> None:
+        """Move `latest` to a new state and memory with it. The lock is held.
+
+        Args:
+            new: The state; its slot's revision, ceiling, serial number and closed mark are set here.
+            undo: Staged files to remove if the move fails.
+            staged: Further staged files that the state names; they stay staged if the move fails.
+            written: Bytes written for it.
+
+        Raises:
+            OSError: Nothing changed.
+        """
+        assert new.slot is not None
+        slot = replace(new.slot, revision=self._revision + 1, ceiling=self.ceiling, closed=False)
+        try:
+            moved = commit(self._fs, self._staging, slot, SlotName.LATEST, flush=False)
+        except OSError:
+            self._staging.discard(undo)
+            raise
+        self.state = replace(new, slot=moved)
+        self._revision = moved.revision
+        self._staging.release([*undo, *staged])
+        self.note_unsynced(written)
+
+    def note_unsynced(self, written: int) -> None:
+        """Remember that a power cut would take more than before."""
+        since = self._clock.monotonic() if self.unsynced.since is None else self.unsynced.since
+        self.unsynced = Unsynced(since=since, length_bytes=self.unsynced.length_bytes + written)
+
+    def note_synced(self, state: State, taken: Unsynced) -> None:
+        """Remember that a state is durable, which had `taken` unsynced when its flush began."""
+        rest = self.unsynced.length_bytes - taken.length_bytes
+        # What was committed while the flush ran is unsynced since now at the latest.
+        since = None if self.state.slot is state.slot else self._clock.monotonic()
+        self.unsynced = Unsynced(since=since, length_bytes=rest)
