@@ -2,14 +2,15 @@
 
 Owns: the small notation of the phrase lists, and the cue by which each phrase is found quickly.
 Knows nothing of: which phrases there are, documents.
-Invariants: 1. gaps are bounded and nothing repeats inside a repetition: a pattern costs linear time. 2. every match of a
-    pattern contains one of its cues.
+Invariants: 1. gaps are bounded and nothing repeats inside a repetition: linear time. 2. every match of a pattern
+    contains one of its cues.
 Purity: pure.
 See: docs/threat-model.md (safety gate).
 
-Notation: a space is white space (line ends and Markdown marks included); ` ~ ` is a gap of up to 24 characters inside a
-sentence, ` ~~ ` one of up to 60; `{name}` is a word list; all else is a regular expression over lower-case text. It begins
-at a word; with `<` in front at the start of a sentence, line or quotation; with `…` anywhere (scripts without spaces).
+Notation: a space is white space (line ends and Markdown marks included); ` ~ ` is a gap of up to 24 characters inside
+a sentence, ` ~~ ` one of up to 60; `{name}` is a word list; all else is a regular expression over lower-case text. It
+begins at a word; with `<` in front at the start of a sentence, line or quotation; with `…` anywhere, for scripts
+without spaces.
 """
 
 import re
@@ -28,7 +29,7 @@ class Phrase(NamedTuple):
 
     Attributes:
         kind: What it tries: the name that findings carry.
-        cues: Literals, separated by a bar, of which every match contains one; `a|b + c|d` stands for all four pairs.
+        cues: Literals, separated by a bar, of which every match contains one; `a|b + c|d` stands for four of them.
         template: The phrase in the notation above.
     """
 

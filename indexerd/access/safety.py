@@ -101,7 +101,7 @@ def _stretches(reading: str, cue: str) -> Iterator[tuple[int, int]]:
     at = reading.find(cue)
     while at >= 0:
         floor = max(at - _REACH, behind)
-        start = max(max(reading.rfind(mark, floor, at) for mark in _MARKS), floor)
+        start = max(floor, *(reading.rfind(mark, floor, at) for mark in _MARKS))
         ceiling = at + len(cue) + _REACH
         ends = (reading.find(mark, at + len(cue), ceiling) for mark in _MARKS)
         behind = min((end + 2 for end in ends if end >= 0), default=min(ceiling, len(reading)))
