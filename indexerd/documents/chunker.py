@@ -83,16 +83,17 @@ def sections(length: int, headings: Sequence[Heading]) -> Iterator[Section]:
     """
     section = Section(0, length, (), ())
     for heading in headings:
-        yield from _close_scopes(section, heading.start)
-        section = _after_scopes(section, heading.start)
-        if heading.start > section.start:
-            yield section._replace(end=heading.start)
-        stack = section.stack
+        start, stack, path = heading.start, section.stack, section.path
+        if stack and 0 <= stack[-1].scope_end <= start:
+            yield from _close_scopes(section, start)
+            section = _after_scopes(section, start)
+            stack, path = section.stack, section.path
+        if start > section.start:
+            yield Section(section.start, start, stack, path)
         keep = len(stack)
         while keep and stack[keep - 1].depth == heading.depth and stack[keep - 1].level >= heading.level:
             keep -= 1
-        stack = (*stack[:keep], heading)
-        section = Section(heading.start, length, stack, (*section.path[:keep], heading.title))
+        section = Section(start, length, (*stack[:keep], heading), (*path[:keep], heading.title))
     yield from _close_scopes(section, length)
     section = _after_scopes(section, length)
     if section.start < length:

@@ -8,7 +8,7 @@ Purity: pure.
 See: docs/on-disk-format.md (documents), docs/search.md (chunks).
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from hashlib import sha256
 from itertools import accumulate
 from typing import NamedTuple
@@ -141,7 +141,7 @@ def parse_document(source_path: SourcePath, raw: bytes, settings: Settings) -> P
         text.count("\n") + (not text.endswith("\n") and bool(text)),
         front.unread_keys,
         _problems(decoded, front),
-        tuple(_chunks(body, cuts, _places(raw, decoded, front, body, cuts))),
+        tuple(_chunks(raw, decoded, front, body, cuts)),
         text,
     )
 
@@ -152,38 +152,6 @@ def _problems(decoded: Decoded, front: FrontMatter) -> tuple[str, ...]:
     return (("undecodable",) if decoded.undecodable else ()) + ((front.problem,) if front.problem else ())
 
 
-class _Place(NamedTuple):
-    """Where one chunk stands, in lines and bytes."""
-
-    first_line: int
-    last_line: int
-    byte_start: int
-    byte_end: int
-    content_hash: ContentHash
-
-
-def _places(raw: bytes, decoded: Decoded, front: FrontMatter, body: str, cuts: list[Cut]) -> Iterator[_Place]:
-    """Yield the place of each chunk. Counts forward only, so the whole costs one pass over the text."""
-    line = decoded.text.count("\n", 0, front.end) + 1
-    byte_at = decoded.bom_bytes + len(decoded.text[: front.end].encode())
-    line_starts = _line_starts(raw, decoded.bom_bytes) if decoded.undecodable else None
-    plain = decoded.text.isascii()
-    at = 0
-    for start, end, _, _ in cuts:
-        text = body[start:end]
-        encoded = text.encode()
-        first_line = line + body.count("\n", at, start)
-        line = first_line + encoded.count(b"\n")
-        last_line = line - 1 if encoded.endswith(b"\n") else line
-        if line_starts is not None:
-            byte_start, byte_at = line_starts[first_line - 1], line_starts[last_line]
-        else:
-            byte_start = byte_at + (start - at if plain else len(body[at:start].encode()))
-            byte_at = byte_start + len(encoded)
-        at = end
-        yield _Place(first_line, last_line, byte_start, byte_at, ContentHash(sha256(encoded).digest()))
-
-
 def _line_starts(raw: bytes, bom_bytes: int) -> list[int]:
     """Return byte offsets of line starts: replaced characters differ from their bytes in length, never in lines."""
     starts = list(accumulate((len(line) + 1 for line in raw[bom_bytes:].split(b"\n")), initial=bom_bytes))
@@ -191,42 +159,77 @@ def _line_starts(raw: bytes, bom_bytes: int) -> list[int]:
     return starts
 
 
-def _chunks(body: str, cuts: list[Cut], places: Iterator[_Place]) -> Iterator[ParsedChunk]:
-    seen: dict[ContentHash, int] = {}
-    lent: tuple[Heading, ...] = ()
-    columns = _Columns(body)
-    following = iter(cuts)
-    next(following, None)
-    for cut, place in zip(cuts, places, strict=True):
-        start, end, section, table = cut
-        text = body_text = body[start:end]
-        heading_text = ""
-        is_hit = True
-        after = next(following, None)
+def _chunks(raw: bytes, decoded: Decoded, front: FrontMatter, body: str, cuts: list[Cut]) -> list[ParsedChunk]:
+    """Place and dress the cuts. Lines and bytes are counted forward only: one pass over the text, whatever its cuts."""
+    chunks: list[ParsedChunk] = []
+    line = decoded.text.count("\n", 0, front.end) + 1
+    byte_at = decoded.bom_bytes + (len(decoded.text[: front.end].encode()) if front.end else 0)
+    line_starts = _line_starts(raw, decoded.bom_bytes) if decoded.undecodable else None
+    plain = decoded.text.isascii()
+    dress = _Dress(body, cuts)
+    seen: dict[bytes, int] = {}
+    at = 0
+    for index, cut in enumerate(cuts):
+        start, end = cut.start, cut.end
+        text = body[start:end]
+        encoded = text.encode()
+        first_line = line + body.count("\n", at, start)
+        line = first_line + encoded.count(b"\n")
+        last_line = line - 1 if text[-1] == "\n" else line
+        if line_starts is not None:
+            byte_start, byte_at = line_starts[first_line - 1], line_starts[last_line]
+        else:
+            byte_start = byte_at + (start - at if plain else len(body[at:start].encode()))
+            byte_at = byte_start + len(encoded)
+        at = end
+        digest = ContentHash(sha256(encoded).digest())
+        occurrence = seen.get(digest, 0)
+        seen[digest] = occurrence + 1
+        is_hit, columns_line, heading_text, body_text = dress.words(index, text, first_line)
+        chunks.append(
+            ParsedChunk(
+                first_line,
+                last_line,
+                byte_start,
+                byte_at,
+                text,
+                cut.section.path,
+                is_hit,
+                columns_line,
+                heading_text,
+                body_text,
+                digest,
+                occurrence,
+            )  # fmt: skip
+        )
+    return chunks
+
+
+class _Dress:
+    """Finds the searchable words of the chunks, in order: who lends to whom depends on the chunks before."""
+
+    def __init__(self, body: str, cuts: list[Cut]) -> None:
+        self._body = body
+        self._cuts = cuts
+        self._lent: tuple[Heading, ...] = ()
+        self._columns = _Columns(body)
+
+    def words(self, index: int, text: str, first_line: int) -> tuple[bool, int, str, str]:
+        """Return (is_hit, columns_line, heading_text, body_text) of the next chunk."""
+        start, end, section, table = self._cuts[index]
+        is_hit, heading_text, body_text = True, "", text
         if section.stack:
             own = section.stack[-1]
             own_end = min(own.end, end) - start if own.start <= start < own.end else 0
-            is_hit = not (own_end == end - start and after is not None and _is_under(after, section))
-            heading_text = _heading_text(body, section, (*lent, own) if own_end else lent)
-            lent = () if is_hit else (*lent, own)
+            if own_end == end - start and index + 1 < len(self._cuts):
+                is_hit = not _is_under(self._cuts[index + 1], section)
+            heading_text = _heading_text(self._body, section, (*self._lent, own) if own_end else self._lent)
+            self._lent = () if is_hit else (*self._lent, own)
             body_text = text[own_end:] if own_end else text
-        columns_line = 0
-        if table is not None:
-            columns_line, row = columns.of(table, start, place.first_line)
-            body_text = f"{body_text}\n{row}"
-        occurrence = seen.get(place.content_hash, 0)
-        seen[place.content_hash] = occurrence + 1
-        yield ParsedChunk(
-            *place[:4],
-            text,
-            section.path,
-            is_hit,
-            columns_line,
-            heading_text,
-            body_text,
-            place.content_hash,
-            occurrence,
-        )
+        if table is None:
+            return is_hit, 0, heading_text, body_text
+        columns_line, row = self._columns.of(table, start, first_line)
+        return is_hit, columns_line, heading_text, f"{body_text}\n{row}"
 
 
 def _is_under(cut: Cut, section: Section) -> bool:
@@ -239,6 +242,8 @@ def _heading_text(body: str, section: Section, shown: tuple[Heading, ...]) -> st
     """Return the words of the headings above a chunk: whole lines, with anchors, of those it shows or stands in for."""
     if not shown:
         return "\n".join(section.path)
+    if len(section.stack) == 1:
+        return body[section.stack[0].start : section.stack[0].end].strip()
     return "\n".join(
         body[heading.start : heading.end].strip() if heading in shown else heading.title for heading in section.stack
     )
