@@ -10,6 +10,7 @@ See: docs/search.md (chunks); the names follow the CommonMark specification 0.31
 """
 
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 from itertools import accumulate
 
@@ -18,6 +19,7 @@ from indexerd.documents.outline import Block, Heading, clean_title
 # Deeper containers are read as text. Real documents nest five or six levels; the bound keeps a line of a million `>`
 # from costing a million containers.
 _MAX_DEPTH = 64
+_MAX_DEFINITION_LINES = 8
 
 _SETEXT = re.compile(r"(?:=++|-++)[ \t]*+\Z")
 _THEMATIC = re.compile(r"(?:(?:\*[ \t]*+){3,}+|(?:-[ \t]*+){3,}+|(?:_[ \t]*+){3,}+)\Z")
@@ -83,9 +85,11 @@ def scan(text: str) -> tuple[list[Heading], list[Block]]:
     if not lines[-1]:
         lines.pop()
     scanner = _Scanner()
-    for number, line in enumerate(lines):
-        scanner.feed(number, line)
-    scanner.finish(len(lines))
+    number, count = 0, len(lines)
+    while number < count:
+        scanner.feed(number, lines[number])
+        number = scanner.skip(lines, number + 1)
+    scanner.finish(count)
     starts = list(accumulate((len(line) + 1 for line in lines), initial=0))
     starts[-1] = len(text)
     headings = [
@@ -136,18 +140,16 @@ class _Scanner:
         self._paragraph_first = 0
         self._fence: re.Pattern[str] | None = None
         self._fence_first = 0
+        self._fence_mark = ""
+        self._quotes = 0
         self._html = ""
 
     def feed(self, number: int, line: str) -> None:
         """Read the next line."""
-        if self._fence is None and not self._html:
-            if self._paragraph is not None:
-                if _PLAIN.match(line):
-                    self._paragraph.append(line)
-                    return
-            elif not self._stack and _PLAIN.match(line):
-                self._paragraph, self._paragraph_first = [line], number
-                return
+        if self._paragraph is not None and self._paragraph[0].lstrip(" ").startswith("["):
+            self._end_definitions(line)
+        if self._fence is None and not self._html and self._is_ordinary(number, line):
+            return
         line = line.removesuffix("\r")
         if "\t" in line:
             prefix = _PREFIX.match(line).end()  # type: ignore[union-attr]  # an empty match always exists
@@ -157,6 +159,43 @@ class _Scanner:
             self._continue_leaf(number, line, position)
         else:
             self._open_blocks(number, line, matched, position)
+
+    def skip(self, lines: Sequence[str], number: int) -> int:
+        """Return the next line that has to be read: inside a fence, most lines can neither close it nor leave it."""
+        if self._fence is None or self._quotes:
+            return number
+        margin, mark, count = " " * sum(item.indent for item in self._stack), self._fence_mark, len(lines)
+        while number < count:
+            line = lines[number]
+            if mark in line or not (line.startswith(margin) or not line or line == "\r"):
+                break
+            number += 1
+        return number
+
+    def _end_definitions(self, line: str) -> None:
+        """End a paragraph of nothing but definitions, unless `line` may be the title of its last one.
+
+        A definition of more than `_MAX_DEFINITION_LINES` is read as text: to try each longer one would not be linear.
+        """
+        paragraph = self._paragraph or []
+        if len(paragraph) > _MAX_DEFINITION_LINES or line.lstrip(" \t").startswith(('"', "'", "(")):
+            return
+        if _skip_references(paragraph) == len(paragraph):
+            self._paragraph = None
+
+    def _is_ordinary(self, number: int, line: str) -> bool:
+        """Read a line of the most frequent kinds, a blank one or one of plain words; return whether it was one."""
+        if _PLAIN.match(line):
+            if self._paragraph is not None:
+                self._paragraph.append(line)
+            else:
+                self._close(number, 0)
+                self._paragraph, self._paragraph_first = [line], number
+            return True
+        if (not line or line == "\r") and not self._quotes and (not self._stack or self._stack[-1].filled):
+            self._paragraph = None
+            return True
+        return False
 
     def finish(self, count: int) -> None:
         """Close all that is open behind the last line."""
@@ -260,6 +299,7 @@ class _Scanner:
         self._paragraph = None
         self._fill()
         self._stack.append(_Container(indent))
+        self._quotes += indent == 0
 
     def _open_leaf(self, number: int, rest: str, indent: int, matched: int) -> bool:
         """Open or finish a leaf that interrupts paragraphs; return whether the line was one."""
@@ -311,7 +351,8 @@ class _Scanner:
         if match is None:
             return False
         self._start_leaf(number, matched)
-        self._fence, self._fence_first = _closing_fence(match[1] or match[2]), number
+        opening = match[1] or match[2]
+        self._fence, self._fence_first, self._fence_mark = _closing_fence(opening), number, opening[:3]
         return True
 
     def _open_html(self, number: int, rest: str, matched: int) -> bool:
@@ -330,6 +371,7 @@ class _Scanner:
             return
         for container in self._stack[matched:]:
             container.closed = number
+            self._quotes -= container.indent == 0
         del self._stack[matched:]
         self._paragraph = None
         self._end_leaf(number)

@@ -186,21 +186,11 @@ def _chunks(raw: bytes, decoded: Decoded, front: FrontMatter, body: str, cuts: l
         occurrence = seen.get(digest, 0)
         seen[digest] = occurrence + 1
         is_hit, columns_line, heading_text, body_text = dress.words(index, text, first_line)
+        place = (first_line, last_line, byte_start, byte_at)
         chunks.append(
             ParsedChunk(
-                first_line,
-                last_line,
-                byte_start,
-                byte_at,
-                text,
-                cut.section.path,
-                is_hit,
-                columns_line,
-                heading_text,
-                body_text,
-                digest,
-                occurrence,
-            )  # fmt: skip
+                *place, text, cut.section.path, is_hit, columns_line, heading_text, body_text, digest, occurrence
+            )
         )
     return chunks
 
