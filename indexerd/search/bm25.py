@@ -65,9 +65,11 @@ class Tables:
         exact: Exact counts alone.
         bonus: What being exact adds.
         every_and_bonus: For a word that is its own stem.
+        strongest: Largest count of each list asked for.
+        wholes: By terms, the chunks that hold a word only as an identifier that is not stemmed.
     """
 
-    __slots__ = ("_lengths", "_norms", "_shortest", "bonus", "every", "every_and_bonus", "exact", "strongest")
+    __slots__ = ("_lengths", "_norms", "_shortest", "bonus", "every", "every_and_bonus", "exact", "strongest", "wholes")
 
     def __init__(self, segment: "Segment") -> None:
         frequencies = segment.postings.frequencies
@@ -76,6 +78,7 @@ class Tables:
         self.bonus = self.exact * EXACT_BONUS
         self.every_and_bonus = self.every + self.bonus
         self.strongest: dict[tuple[str, bool], float] = {}
+        self.wholes: dict[tuple[int, ...], tuple[ChunkArray, FloatArray] | None] = {}
         self._lengths = segment.lengths
         holding = self._lengths[self._lengths > 0]
         self._shortest = float(holding.min()) if len(holding) else 0.0

@@ -12,15 +12,17 @@ See: docs/search.md.
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from indexerd.access.rights import AccessRules
+from indexerd.analysis import QueryWord
 from indexerd.digests import chunk_id, document_id
 from indexerd.model import Root, Settings, SourcePath
 from indexerd.ports import Clock, SourceFault, Sources
-from indexerd.search.abstention import Judgement, Unit, judge, share, units
+from indexerd.search.abstention import Judgement, Unit, covers, judge, share, units
+from indexerd.search.bm25 import idf
 from indexerd.search.context import items_of
 from indexerd.search.eligibility import ViewCache
 from indexerd.search.evidence import evidence_set
@@ -28,7 +30,7 @@ from indexerd.search.filters import ModifiedNs, filtered
 from indexerd.search.freshness import Prover
 from indexerd.search.hits import HitMaker
 from indexerd.search.outcome import REASONS, AbstentionReason, Hit, Rejected, RejectionCode, SearchOutcome
-from indexerd.search.rank import Candidate, Ranking
+from indexerd.search.rank import Candidate, Ranking, WordFigures
 from indexerd.search.request import SearchRequest
 from indexerd.search.rights import Caller, hides, rights_of
 from indexerd.search.selection import NAMED, Account, Selection
@@ -39,6 +41,8 @@ if TYPE_CHECKING:
     from indexerd.store.snapshot import Snapshot
 
 _VIEWS = ViewCache()
+# Candidates among which abstention looks for other topics that cover the question as well.
+_COMPARED: Final = 30
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,8 +110,15 @@ class _Search:
         self.view = filtered(view, request, self.languages, self.modified, around.rules)
         self.words = query_words(request.text, self.languages, prefix=request.prefix)
         self.ranking = Ranking(self.view, self.words)
-        self.weights = [figures.idf * figures.weight for figures in self.ranking.figures]
+        self.weights = [
+            self._weight(word, figures) for word, figures in zip(self.words.searched, self.ranking.figures, strict=True)
+        ]
         self.prover = Prover(around.sources, around.clock, self._hides, bounded=request.k > 0)
+
+    def _weight(self, word: QueryWord, figures: WordFigures) -> float:
+        """Return what a word weighs in coverage: a word that no passage holds as much as one that a single one holds."""
+        rarest = figures.idf if figures.df or word.kind.startswith("cjk") else idf(self.view.n, min(1, self.view.n))
+        return rarest * figures.weight
 
     def _hides(self, source_path: SourcePath, data: bytes) -> bool:
         return hides(source_path, data, self.around.settings, self.around.rules, self.caller)
@@ -174,10 +185,21 @@ class _Search:
 
     def _judge(self, present: Sequence[frozenset[int]]) -> tuple[Judgement, float]:
         """Return the judgement, and the share of the query that the hits hold together."""
-        anywhere = {index for index, figures in enumerate(self.ranking.figures) if figures.df}
-        best = max((share(self._units(words)) for words in present), default=0.0)
-        together = self._units(frozenset().union(*present))
-        return judge(self._units(anywhere), best), share(together) if present else 0.0
+        anywhere = self._units({index for index, figures in enumerate(self.ranking.figures) if figures.df})
+        best = max(map(self._units, present), key=share, default=self._units(()))
+        shared = self.request.evidence and not all(unit.covered for unit in anywhere) and self._is_shared(best)
+        coverage = share(self._units(frozenset().union(*present))) if present else 0.0
+        return judge(anywhere, share(best) if present else 0.0, shared=shared), coverage
+
+    def _is_shared(self, best: Sequence[Unit]) -> bool:
+        """Whether sections of different names, among the first candidates, hold as much as the best hit."""
+        first = self.ranking.top(_COMPARED)
+        topics = {
+            (self._path(candidate), self.view.segments[candidate.segment].segment.chunk(candidate.chunk).heading_path)
+            for candidate, present in zip(first, self.ranking.present(first), strict=True)
+            if covers(self._units(present), best)
+        }
+        return len(topics) > 1
 
     def _abstention(self, base: SearchOutcome, selection: Selection, judgement: Judgement) -> AbstentionReason | None:
         if not self.words.searched:

@@ -2,14 +2,17 @@
 
 Owns: which words of a query search (stop words, repetition), how stems, exact forms and prefixes become one list.
 Knows nothing of: eligibility, scores.
-Invariants: 1. words ascend by surface, each once. 2. a chunk is in a word's list iff it holds one of its stems (or a
-    word with its prefix).
+Invariants: 1. words ascend by surface, each once. 2. a chunk is in a word's list iff it holds one of its stems or
+    the word itself (or a word with its prefix).
 Purity: pure.
 See: docs/search.md (ranking).
 """
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
 
 from indexerd.analysis import QueryWord, analyze_query, name_key
 from indexerd.search.bm25 import KIND_WEIGHTS, ChunkArray, FloatArray, Tables, WordList, tables_of, union
@@ -66,16 +69,17 @@ def word_list(segment: "Segment", word: QueryWord, prefix: str) -> WordList | No
     tables = tables_of(segment)
     if prefix and word.surface == prefix:
         return _prefix_list(segment, tables, prefix)
-    terms = [term for term in (segment.postings.find(stem) for stem in word.stems) if term >= 0]
+    postings = segment.postings
+    terms = [term for term in (postings.find(stem) for stem in word.stems) if term >= 0]
+    exact = postings.find(word.surface)
+    whole = _whole_list(segment, tables, terms, exact)
+    if whole is not None or len(terms) > 1:
+        return _union_list(segment, tables, terms, exact, whole)
     if not terms:
         return None
-    if len(terms) > 1:
-        return _union_list(segment, tables, terms, word)
     (term,) = terms
-    postings = segment.postings
     if word.surface == word.stems[0] and len(word.stems) == 1:
         return WordList(postings.chunks_of(term), postings.codes_of(term), tables.every_and_bonus)
-    exact = postings.find(word.surface)
     bonus = _exact_list(segment, tables, exact, term)
     table = tables.every_and_bonus if exact == term else tables.every
     return WordList(postings.chunks_of(term), postings.codes_of(term), table, bonus)
@@ -93,10 +97,44 @@ def _exact_list(segment: "Segment", tables: Tables, exact: int, term: int) -> tu
     return (chunks, bonus) if len(chunks) else None
 
 
-def _union_list(segment: "Segment", tables: Tables, terms: list[int], word: QueryWord) -> WordList:
+def _whole_list(
+    segment: "Segment", tables: Tables, terms: list[int], exact: int
+) -> tuple[ChunkArray, FloatArray] | None:
+    """Return the chunks that hold the word itself and none of its stems, with what they count; None if there are none.
+
+    Those are identifiers: `FnOnce` is indexed whole and never stemmed, and whoever asks for `fnonce` means it too.
+    """
+    if exact < 0 or exact in terms:
+        return None
+    key = (exact, *terms)
+    if key not in tables.wholes:
+        postings = segment.postings
+        chunks, counts = postings.chunks_of(exact), tables.exact[postings.codes_of(exact)]
+        apart = counts > 0
+        for term in terms:
+            apart &= ~_held(chunks, postings.chunks_of(term))
+        tables.wholes[key] = (chunks[apart], counts[apart]) if apart.any() else None
+    return tables.wholes[key]
+
+
+def _held(chunks: ChunkArray, ascending: ChunkArray) -> npt.NDArray[np.bool_]:
+    """Tell which of the chunks are in an ascending list."""
+    places = ascending.searchsorted(chunks)
+    places[places == len(ascending)] = 0
+    held: npt.NDArray[np.bool_] = ascending[places] == chunks
+    return held
+
+
+def _union_list(
+    segment: "Segment",
+    tables: Tables,
+    terms: list[int],
+    exact: int,
+    whole: tuple[ChunkArray, FloatArray] | None,
+) -> WordList:
     postings = segment.postings
     lists = [(postings.chunks_of(term), tables.every[postings.codes_of(term)]) for term in terms]
-    exact = postings.find(word.surface)
+    lists += [whole] if whole is not None else []
     if exact >= 0:
         chunks, bonus = postings.chunks_of(exact), tables.bonus[postings.codes_of(exact)]
         lists.append((chunks[bonus > 0], bonus[bonus > 0]))

@@ -39,7 +39,20 @@ def test_a_file_name_is_found_first():
 def test_any_string_is_a_query():
     """Punctuation, quotes, operators: never an error, and the same hits as the bare words."""
     library = Library(NOTES)
-    for text in ('"', "@backup", "don't", "16-3", "(backup", "backup)", "back:up", "-backup", "*", "", " ", "AND OR NOT"):
+    for text in (
+        '"',
+        "@backup",
+        "don't",
+        "16-3",
+        "(backup",
+        "backup)",
+        "back:up",
+        "-backup",
+        "*",
+        "",
+        " ",
+        "AND OR NOT",
+    ):
         library.query(text)
     assert paths(library.query('"backup" (job')) == paths(library.query("backup job"))
 
@@ -160,7 +173,9 @@ def test_no_more_than_ten_k_and_a_hundred_candidates_are_looked_at():
 
 def test_people_see_unsafe_hits_marked_and_models_never():
     """A query marks the line; evidence withholds every passage of the document and counts those that match."""
-    library = Library({"bad.md": f"# Retention\n\nretention policy\n\n## More\n\n{UNSAFE}", "good.md": "retention of logs\n"})
+    library = Library(
+        {"bad.md": f"# Retention\n\nretention policy\n\n## More\n\n{UNSAFE}", "good.md": "retention of logs\n"}
+    )
     marked = {hit.source_path: hit.unsafe for hit in library.query("retention").hits}
     assert marked["good.md"] is None
     assert marked["bad.md"] is not None
@@ -278,11 +293,12 @@ def test_the_reply_is_plain_json():
     library = Library({"a.md": "---\nkind: [x, y]\n---\nneedle\n", "b%FF.md": "needle two\n"})
     outcome = library.evidence("needle", explain=True)
     reply = json.loads(json.dumps(as_json(outcome, library.snapshot)))
-    assert reply["hits"][0]["metadata"] == {"kind": ["x", "y"]}
-    assert reply["hits"][0]["path"] == "/docs/a.md"
-    assert reply["hits"][1]["path"] is None
-    assert reply["hits"][1]["path_b64"] == "L2RvY3MvYv8ubWQ="
-    assert reply["hits"][0]["validated_at"].endswith("Z")
+    hits = {hit["source_path"]: hit for hit in reply["hits"]}
+    assert hits["a.md"]["metadata"] == {"kind": ["x", "y"]}
+    assert hits["a.md"]["path"] == "/docs/a.md"
+    assert hits["b%FF.md"]["path"] is None
+    assert hits["b%FF.md"]["path_b64"] == "L2RvY3MvYv8ubWQ="
+    assert hits["a.md"]["validated_at"].endswith("Z")
     assert reply["evidence"]["prompt_chars"] == len(reply["evidence"]["prompt"])
     assert reply["evidence"]["blocks"][0]["label"] == "S1"
 

@@ -35,10 +35,14 @@ def random_library(choose, count):
     files = {}
     for number in range(count):
         title = " ".join(choose.choices(WORDS, k=choose.randint(1, 2)))
-        body = "\n\n".join(" ".join(choose.choices(WORDS, k=choose.randint(1, 30))) for _ in range(choose.randint(1, 3)))
+        body = "\n\n".join(
+            " ".join(choose.choices(WORDS, k=choose.randint(1, 30))) for _ in range(choose.randint(1, 3))
+        )
         tags = f"tags: [{choose.choice(['data', 'query', 'x/y'])}]\n" if choose.random() < 0.3 else ""
         front = f"---\n{tags}---\n" if tags else ""
-        files[f"{choose.choice('abc')}/{choose.choice(WORDS).replace('/', '')}-{number}.md"] = f"{front}# {title}\n\n{body}\n"
+        files[f"{choose.choice('abc')}/{choose.choice(WORDS).replace('/', '')}-{number}.md"] = (
+            f"{front}# {title}\n\n{body}\n"
+        )
     return files
 
 
@@ -76,14 +80,22 @@ def test_pruning_of_long_lists_changes_nothing():
     rare = [f"rare{number}" for number in range(200)]
     common = ["alpha", "beta", "gamma", "delta", "running"]
     files = {
-        f"d{n % 7}/n{n:05d}.md": " ".join([*choose.choices(common, k=choose.randint(1, 40)), choose.choice(rare)]) + "\n"
+        f"d{n % 7}/n{n:05d}.md": " ".join([*choose.choices(common, k=choose.randint(1, 40)), choose.choice(rare)])
+        + "\n"
         for n in range(6000)
     }
     library = Library(files)
     paths = list(files)
     segments = [live_segment(library.build(paths[:5000])), live_segment(library.build(paths[5000:]))]
     passages = slow_search.passages_of(library.build(paths))
-    for text in ("rare7 alpha", "rare1 rare2 beta gamma", "alpha beta", "alpha", "run delta rare9", "alpha beta gamma delta"):
+    for text in (
+        "rare7 alpha",
+        "rare1 rare2 beta gamma",
+        "alpha beta",
+        "alpha",
+        "run delta rare9",
+        "alpha beta gamma delta",
+    ):
         ranking = ranking_of(segments, text)
         assert rows(ranking, ranking.top(10)) == slow_search.rank(passages, text)[:10]
 

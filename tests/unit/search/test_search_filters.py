@@ -1,0 +1,111 @@
+"""Filters narrow what is eligible, before any statistic."""
+
+import pytest
+
+from indexerd.access.rights import AccessRules, PathRule
+from indexerd.errors import RequestError
+from indexerd.search import moment_ns
+from tests.fakes.searching import Library, paths
+
+FILES = {
+    "notes/plan.md": "---\ntags: [Project/Alpha]\nstatus: open\n---\n# Plan\n\nneedle one draft idea\n",
+    "notes/done.md": "---\ntags: [project]\nstatus: [closed, old]\n---\n# Done\n\nneedle two final idea #later\n",
+    "notes/sub/deep.md": "needle three final words side by side\n",
+    "top.txt": "needle four side words by final\n",
+}
+
+
+def found(library=None, **fields):
+    return sorted(paths((library or Library(FILES)).query("needle", k=0, **fields)))
+
+
+def test_paths_are_globs_and_an_exclamation_mark_excludes():
+    """A bare glob is a name at any depth, a folder takes all beneath it."""
+    assert found(paths=("*.txt",)) == ["top.txt"]
+    assert found(paths=("notes/",)) == ["notes/done.md", "notes/plan.md", "notes/sub/deep.md"]
+    assert found(paths=("notes/*.md",)) == ["notes/done.md", "notes/plan.md"]
+    assert found(paths=("notes/**", "!notes/sub/**")) == ["notes/done.md", "notes/plan.md"]
+    assert found(paths=("!notes/**",)) == ["top.txt"]
+
+
+def test_tags_ignore_case_and_admit_nested_ones():
+    """`project` finds `Project/Alpha`; several tags must all be there."""
+    assert found(tags=("project",)) == ["notes/done.md", "notes/plan.md"]
+    assert found(tags=("#PROJECT/alpha",)) == ["notes/plan.md"]
+    assert found(tags=("project", "later")) == ["notes/done.md"]
+    assert found(tags=("none",)) == []
+
+
+def test_where_takes_any_value_of_a_key_and_every_key():
+    """Front matter by key and value; lists hold each of their values."""
+    assert found(where=(("status", "open"),)) == ["notes/plan.md"]
+    assert found(where=(("Status", "OLD"),)) == ["notes/done.md"]
+    assert found(where=(("status", "open"), ("status", "closed"))) == ["notes/done.md", "notes/plan.md"]
+    assert found(where=(("status", "open"), ("other", "x"))) == []
+
+
+def test_where_sees_the_values_that_a_rule_adds():
+    """Metadata by path rule is metadata."""
+    library = Library(FILES, rules=AccessRules(rules=(PathRule(match="top.txt", metadata={"team": "ops"}),)))
+    assert found(library, where=(("team", "ops"),)) == ["top.txt"]
+    assert library.query("needle", where=(("team", "ops"),)).hits[0].metadata == {"team": "ops"}
+
+
+def test_since_and_until_bound_the_time_of_modification():
+    """From the first moment on, before the second."""
+    library = Library(FILES)
+    times = dict(zip(FILES, (10, 20, 30, 40), strict=True))
+    fields = {"k": 0, "since_ns": 20, "until_ns": 40}
+    from indexerd.search import SearchRequest  # noqa: PLC0415 - one use
+
+    outcome = library.run(SearchRequest(text="needle", **fields), modified=times.get)
+    assert sorted(paths(outcome)) == ["notes/done.md", "notes/sub/deep.md"]
+
+
+def test_must_wants_every_word_in_the_passage():
+    """Words of `must` are required, stems count."""
+    assert found(must=("final ideas",)) == ["notes/done.md"]
+    assert found(must=("absentword",)) == []
+
+
+def test_phrase_wants_the_words_side_by_side():
+    """Order and neighbourhood count; marks and line ends between do not."""
+    assert found(phrase=("side by side",)) == ["notes/sub/deep.md"]
+    assert found(phrase=("words by final",)) == ["top.txt"]
+    library = Library(
+        {"a.md": "needle 数据库检索系统\n", "b.md": "needle 检索数据库\n", "c.md": "needle row_group-size x\n"}
+    )
+    assert found(library, phrase=("数据库检索",)) == ["a.md"]
+    assert found(library, phrase=("row_group-size x",)) == ["c.md"]
+    assert found(library, phrase=("x row_group-size",)) == []
+
+
+def test_exclude_drops_the_whole_document():
+    """A word anywhere in the document excludes it, in its names too; as written, not by stem."""
+    assert found(exclude=("draft",)) == ["notes/done.md", "notes/sub/deep.md", "top.txt"]
+    assert found(exclude=("plan two",)) == ["notes/sub/deep.md", "top.txt"]
+    assert len(found(exclude=("drafting",))) == 4
+
+
+def test_the_one_inside_a_filter_is_found_among_a_thousand_outside():
+    """Filters act before ranking and cut-off."""
+    files = {f"noise/{n:04d}.md": "needle needle needle\n" for n in range(1000)} | {
+        "in/one.md": "a needle in much hay\n"
+    }
+    assert paths(Library(files).query("needle", paths=("in/**",))) == ["in/one.md"]
+
+
+def test_scores_under_a_filter_are_those_of_the_filtered_collection():
+    """What a filter leaves out changes no statistic."""
+    alone = Library({path: FILES[path] for path in FILES if path.startswith("notes/")})
+    narrowed = Library(FILES).query("needle idea", paths=("notes/**",))
+    assert [hit.score for hit in narrowed.hits] == [hit.score for hit in alone.query("needle idea").hits]
+
+
+def test_moments_are_ages_or_dates():
+    """`7d` counts back from now, a date is local, anything else is an error of the request."""
+    now = 1_700_000_000_000_000_000
+    assert moment_ns("2d", now) == now - 172_800_000_000_000
+    assert moment_ns("2026-01-31T00:00:00+00:00", now) == 1_769_817_600_000_000_000
+    with pytest.raises(RequestError, match="neither"):
+        moment_ns("soon", now)
