@@ -9,7 +9,7 @@ See: docs/search.md (analysis).
 """
 
 from indexerd.analysis.characters import UNICODE_VERSION
-from indexerd.analysis.inversion import Unit, invert, invert_languages
+from indexerd.analysis.inversion import Unit, Units, invert, invert_languages
 from indexerd.analysis.locating import locate
 from indexerd.analysis.query import QueryWord, analyze_query, name_key
 from indexerd.analysis.stemming import LANGUAGES, NO_STEMMING, STEMMER_VERSION
@@ -24,6 +24,7 @@ __all__ = [
     "UNICODE_VERSION",
     "QueryWord",
     "Unit",
+    "Units",
     "analyze_query",
     "invert",
     "invert_languages",

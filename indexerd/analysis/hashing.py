@@ -33,7 +33,9 @@ class SpanHasher:
     def __init__(self, codes: npt.NDArray[np.uint32]) -> None:
         count = len(codes)
         self._sums = np.zeros(count + 1, np.uint64)
-        np.cumsum(_mixed(codes) * _powers(_BASE, count), out=self._sums[1:])
+        terms = _mixed(codes)
+        terms *= _powers(_BASE, count)
+        np.cumsum(terms, out=self._sums[1:])
         self._shift = _powers(_BASE_INVERSE, count)
 
     def hashes(self, starts: Positions, ends: Positions) -> Hashes:
@@ -49,14 +51,12 @@ def spread(hashes: Hashes, bits: int) -> Positions:
 
 
 def _mixed(codes: npt.NDArray[np.uint32]) -> Hashes:
-    """Spread code points over 64 bits (splitmix64), so that a sum of them tells nothing of the code points."""
+    """Spread code points over 64 bits by a secret, so that sums of them cannot be steered."""
     mixed = codes.astype(np.uint64)
-    mixed *= _SPREAD
-    mixed += np.uint64(_SEED)
-    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
-        mixed ^= mixed >> np.uint64(shift)
-        mixed *= np.uint64(factor)
-    mixed ^= mixed >> np.uint64(31)
+    mixed += np.uint64(_SEED >> 1)
+    mixed *= np.uint64(_BASE)
+    mixed ^= mixed >> np.uint64(32)
+    mixed *= np.uint64(0xBF58476D1CE4E5B9)
     return mixed
 
 

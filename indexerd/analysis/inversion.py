@@ -8,7 +8,9 @@ Purity: pure.
 See: docs/search.md (analysis), docs/on-disk-format.md (postings).
 """
 
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -43,6 +45,31 @@ class _Batch(NamedTuple):
     codes: npt.NDArray[np.uint32]
 
 
+class Units:
+    """Many units of one language as columns: a tuple for each would cost as much as counting its words.
+
+    Attributes:
+        language: Snowball language, or `none`.
+        chunks: Chunk of each unit, ascending.
+        fields: Field of each unit.
+        texts: Text of each unit.
+    """
+
+    __slots__ = ("chunks", "fields", "language", "texts")
+
+    def __init__(self, language: str) -> None:
+        self.language = language
+        self.chunks: list[int] = []
+        self.fields: list[Field] = []
+        self.texts: list[str] = []
+
+    def add(self, chunk: int, field: Field, text: str) -> None:
+        """Add one unit; no chunk below the last one's."""
+        self.chunks.append(chunk)
+        self.fields.append(field)
+        self.texts.append(text)
+
+
 def invert(units: Sequence[Unit], chunk_count: int, language: str, keys: Sequence[tuple[int, str]] = ()) -> Postings:
     """Return the posting lists of some units.
 
@@ -50,54 +77,53 @@ def invert(units: Sequence[Unit], chunk_count: int, language: str, keys: Sequenc
         units: Ascending by chunk.
         chunk_count: Number of chunks; every unit's chunk is below it.
         language: Snowball language, or `none`.
-        keys: `(chunk, term)`: terms taken as they are, counted once as a name, not part of the length; ascending by
-            chunk.
+        keys: `(chunk, term)`: terms taken as they are, counted once as a name, not part of the length.
     """
-    return invert_languages([(language, units)], chunk_count, keys)
+    columns = Units(language)
+    for unit in units:
+        columns.add(*unit)
+    return invert_languages([columns], chunk_count, keys)
 
 
-def invert_languages(
-    groups: Iterable[tuple[str, Sequence[Unit]]], chunk_count: int, keys: Sequence[tuple[int, str]] = ()
-) -> Postings:
+def invert_languages(groups: Iterable[Units], chunk_count: int, keys: Sequence[tuple[int, str]] = ()) -> Postings:
     """Return the posting lists of units of several languages, as `invert` does.
 
     Args:
-        groups: `(language, units)`; no chunk in two groups, chunks ascending through all of them.
+        groups: No chunk in two groups, chunks ascending through all of them.
         chunk_count: As for `invert`.
         keys: As for `invert`.
     """
     vocabulary, rows = Vocabulary(), Rows()
     lengths = np.zeros(chunk_count, np.uint32)
     batches = [_key_batch(keys, vocabulary, rows)] if keys else []
-    for language, units in groups:
-        batches += [_invert_batch(batch, language, vocabulary, rows, lengths) for batch in _batches(units)]
+    for units in groups:
+        batches += [_invert_batch(units, batch, vocabulary, rows, lengths) for batch in _batches(units)]
     return _assemble([batch for batch in batches if len(batch.terms)], vocabulary, rows, lengths)
 
 
-def _batches(units: Sequence[Unit]) -> Iterator[Sequence[Unit]]:
+def _batches(units: Units) -> Iterator[slice]:
     """Cut units into batches of at least _BATCH code points, between chunks."""
-    begin, size = 0, 0
-    for at, unit in enumerate(units):
-        if size >= _BATCH and unit.chunk != units[at - 1].chunk:
-            yield units[begin:at]
-            begin, size = at, 0
-        size += len(unit.text)
-    if begin < len(units):
-        yield units[begin:]
+    sizes = list(accumulate(map(len, units.texts), initial=0))
+    begin, count = 0, len(units.texts)
+    while begin < count:
+        end = min(bisect_left(sizes, sizes[begin] + _BATCH, begin + 1), count)
+        while end < count and units.chunks[end] == units.chunks[end - 1]:
+            end += 1
+        yield slice(begin, end)
+        begin = end
 
 
 def _invert_batch(
-    units: Sequence[Unit], language: str, vocabulary: Vocabulary, rows: Rows, lengths: npt.NDArray[np.uint32]
+    units: Units, batch: slice, vocabulary: Vocabulary, rows: Rows, lengths: npt.NDArray[np.uint32]
 ) -> _Batch:
-    chunks, fields, texts = zip(*units, strict=True)
-    stream = read_stream(texts)
+    stream = read_stream(units.texts[batch])
     spans = find_spans(stream)
-    first = chunks[0]
-    owners = np.array(chunks, np.int64) - first
+    owners = np.array(units.chunks[batch], np.int64)
+    first = int(owners[0])
+    owners -= first
     _count_lengths(stream, spans, owners, lengths[first:])
-    column = np.array(fields, np.int64) * 2
-    places = (owners << _COLUMN_BITS) | column
-    numbers, owned = _occurrences(stream, spans, places, language, vocabulary)
+    places = (owners << _COLUMN_BITS) | (np.array(units.fields[batch], np.int64) * 2)
+    numbers, owned = _occurrences(stream, spans, places, units.language, vocabulary)
     return _aggregate(numbers, owned, first, rows)
 
 

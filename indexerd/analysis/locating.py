@@ -21,6 +21,8 @@ Place = tuple[int, int, int]
 
 # A word or part of ASCII text: it ends where a capital follows a small letter.
 _PART = re.compile(r"(?=[A-Za-z0-9])(?:[a-z]++(?![A-Z])|[A-Z0-9]++)*+(?:[a-z]++)?", re.ASCII)
+_RUN = re.compile(r"[A-Za-z0-9]++", re.ASCII)
+_CUT = re.compile(r"[a-z][A-Z]")
 _NOWHERE = -1
 # Words of the texts that one query is located in; beyond it the memo begins anew.
 _MEMO_WORDS = 20_000
@@ -86,7 +88,16 @@ class _Wanted:
             if index != _NOWHERE:
                 length = min(len(part), MAX_TERM)
                 found += [(start, start + length, index) for start in _part_starts(text, part)]
+        if _CUT.search(text):
+            found += self._cut_runs(text)
         return sorted(found)
+
+    def _cut_runs(self, text: str) -> Iterator[Place]:
+        """Yield the runs of several parts (`getUserName`) that a word of the query equals."""
+        for match in _RUN.finditer(text):
+            run = match[0]
+            if len(run) <= MAX_TERM and run.lower() in self._surfaces and _CUT.search(run):
+                yield *match.span(), self._surfaces[run.lower()]
 
     def places(self, text: str) -> list[Place]:
         """Return the places of all kinds of terms in any text."""
@@ -140,6 +151,10 @@ def _starts(text: str, piece: str) -> Iterator[int]:
 
 def _part_starts(text: str, part: str) -> Iterator[int]:
     """Yield where `part` stands as a part of its own."""
+    if len(part) > MAX_TERM:
+        # Searching for a long part in a longer run of its letters would take the square of its length.
+        yield from (match.start() for match in _PART.finditer(text) if match[0] == part)
+        return
     for at in _starts(text, part):
         if not _is_inside(text, at) and not _is_inside(text, at + len(part)):
             yield at

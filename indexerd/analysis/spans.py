@@ -90,7 +90,7 @@ def _together(some: Positions, others: Positions, limit: int) -> Positions:
 
 
 def _spaceless(flags: npt.NDArray[np.uint8]) -> tuple[Positions, Positions]:
-    ideographs = np.flatnonzero(flags & IDEOGRAPH)
+    ideographs = np.flatnonzero((flags & IDEOGRAPH) != 0)
     if not len(ideographs):
         return ideographs, ideographs
     neighbours = np.flatnonzero(ideographs[1:] - ideographs[:-1] == 1)
@@ -171,11 +171,11 @@ def _affixed(stream: Stream, starts: Positions, ends: Positions) -> list[tuple[P
 def _part_bounds(stream: Stream) -> Positions:
     """Return the positions inside runs where a part begins: lower to upper, and breaks."""
     flags = stream.flags
-    bounds = np.flatnonzero((flags[:-1] << 1) & flags[1:] & UPPER) + 1
+    bounds = np.flatnonzero(((flags[:-1] << 1) & flags[1:] & UPPER) != 0) + 1
     if not len(stream.breaks):
         return bounds
     inner = stream.breaks[(flags[stream.breaks] & flags[stream.breaks - 1] & WORD) > 0]
-    return np.union1d(bounds, inner)
+    return _together(bounds, inner, len(flags))
 
 
 def _cut_runs(bounds: Positions, starts: Positions, ends: Positions) -> tuple[Positions, Positions]:

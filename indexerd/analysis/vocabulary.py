@@ -134,7 +134,7 @@ class _Slots:
     def _grow(self, count: int) -> None:
         full = np.flatnonzero(self._hashes)
         hashes, numbers = self._hashes[full], self._numbers[full]
-        self._bits = (3 * count).bit_length()
+        self._bits = (2 * count).bit_length()
         self._hashes = np.zeros(1 << self._bits, np.uint64)
         self._numbers = np.full(1 << self._bits, -1, np.int32)
         self._numbers[self._claim(hashes)] = numbers
