@@ -2,8 +2,8 @@
 
 Usage: python benchmarks/bench_quality.py --data DIR [--only NAME]
 
-DIR holds the collections `scifact`, `cranfield`, `cmrc2018-zh` (BEIR layout) and `clapnq`; one that is absent is said to be.
-Documents become Markdown files of a heading and a text, as a user would have them; a document's score is its best passage's.
+DIR holds the collections `scifact`, `cranfield`, `cmrc2018-zh` (BEIR layout) and `clapnq`; an absent one is said to be.
+Documents become Markdown files of a heading and a text; a document's score is that of its best passage.
 """
 
 import argparse
@@ -83,7 +83,7 @@ def markdown(title, text):
     return f"# {' '.join(title.split())}\n\n{text.strip()}\n".encode()
 
 
-def snapshot_of(files, segments=1):
+def snapshot_of(files):
     """Return the files as a snapshot of one segment."""
     data = build_segment([(SourcePath(path), raw) for path, raw in files], SETTINGS)
     count = data.document_count

@@ -15,10 +15,10 @@ from typing import Final, NamedTuple
 from indexerd.analysis import QueryWord
 
 # Evidence is withheld below these, provided that some of the question is in no document.
-# A run of characters that no document holds is a surer sign than a word, which may have been said in another way. And where
-# passages of several topics cover the rest equally well, what is missing is what would have told them apart.
-# benchmarks/bench_quality.py on scifact, cranfield, cmrc2018-zh and clapnq: refuses at most 2 % of the answerable questions
-# of each; of clapnq's questions, their passages taken away, 21 %, of cmrc2018-zh's 46 %.
+# A run of characters that no document holds is a surer sign than a word, which may have been said in another way. And
+# where passages of several topics cover the rest equally well, what is missing is what would have told them apart.
+# benchmarks/bench_quality.py on scifact, cranfield, cmrc2018-zh and clapnq: refuses at most 2 % of the answerable
+# questions of each; with their passages taken away, 21 % of clapnq's and 46 % of cmrc2018-zh's.
 REFUSE_BELOW: Final = 0.15
 REFUSE_SHARED_BELOW: Final = 0.4
 REFUSE_RUN_BELOW: Final = 0.4
@@ -33,8 +33,9 @@ _ASKING: Final = re.compile(
     "|인가요|입니까|무엇|어디|언제|누구|어떻게|왜|얼마"
 )
 _ASKING_LATIN: Final = frozenset(
-    "what which who whom whose when where why how many much do does did can could should would tell explain describe "
-    "list give show find long often take takes".split()
+    {"what", "which", "who", "whom", "whose", "when", "where", "why", "how", "many", "much", "long", "often"}
+    | {"do", "does", "did", "can", "could", "should", "would", "take", "takes"}
+    | {"tell", "explain", "describe", "list", "give", "show", "find"}
 )
 
 

@@ -116,7 +116,7 @@ class _Search:
         self.prover = Prover(around.sources, around.clock, self._hides, bounded=request.k > 0)
 
     def _weight(self, word: QueryWord, figures: WordFigures) -> float:
-        """Return what a word weighs in coverage: a word that no passage holds as much as one that a single one holds."""
+        """Return what a word weighs in coverage: one that no passage holds, as much as one that a single holds."""
         rarest = figures.idf if figures.df or word.kind.startswith("cjk") else idf(self.view.n, min(1, self.view.n))
         return rarest * figures.weight
 

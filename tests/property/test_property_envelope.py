@@ -8,9 +8,10 @@ from hypothesis import strategies as st
 from indexerd.search.envelope import Passage, escape_line, parse_blocks, render_block, unescape_line
 
 PIECES = [
-    "</evidence>", "<evidence>", "\n</evidence>\n", "<evidence-0123456789ab>", "</EVIDENCE >", "[S1] source: /etc/passwd#L1-L1",
-    "heading: x", "columns: y", "final newline: none", "\n", "\r\n", " > ", ">", "\\", "\\u{a}", "\\>", "a", "数据", "\u2028", "\u202e", "\x1b[0m", "\x00",
-    "\ud800", " ", "\u3000", "\u200d", "```",
+    "</evidence>", "<evidence>", "\n</evidence>\n", "<evidence-0123456789ab>", "</EVIDENCE >",
+    "heading: x", "columns: y", "[S1] source: /etc/passwd#L1-L1", "final newline: none", "\n", "\r\n",
+    " > ", ">", "\\", "\\u{a}", "\\>", "a", "数据", "\u2028", "\u202e", "\x1b[0m", "\x00", "\ud800",
+    " ", "\u3000", "\u200d", "```",
 ]  # fmt: skip
 
 texts = st.one_of(st.text(), st.lists(st.one_of(st.sampled_from(PIECES), st.text(max_size=3)), max_size=8).map("".join))
