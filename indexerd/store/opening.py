@@ -56,7 +56,7 @@ def open_store(
     """
     try:
         _lock(fs)
-        found = look(fs)
+        found = look(fs, history=True)
         origin = _origin(fs, found, _known_roots(found, roots))
     except BaseException:
         fs.close()
@@ -74,7 +74,7 @@ def open_reader(fs: StoreFilesystem) -> Snapshot | None:
     """
     for _ in range(_READER_TRIES):
         before = _slot_bytes(fs)
-        found = look(fs)
+        found = look(fs, history=False)
         if found.report.state == "healthy" and not found.report.fell_back:
             break
         # Collection may have removed what an overtaken slot named: only an unchanged slot proves damage.

@@ -61,7 +61,7 @@ class Found:
         slots: The slots that can be read.
         chosen: The slot whose newest generation is opened; None if none can be.
         parts: That generation.
-        manifests: Of every generation of either slot that can be read, by file.
+        manifests: Of the generation opened, and of every one of either slot that can be read, by file.
         damaged: Names of files that proved damaged.
         highest_serial: Of any file name, whatever it holds.
         fault: The first thing wrong, if anything is.
@@ -77,22 +77,29 @@ class Found:
     fault: Fault | None = None
 
 
-def look(fs: StoreFilesystem) -> Found:
+def look(fs: StoreFilesystem, *, history: bool) -> Found:
     """Read a state directory and open the newest generation that proves whole.
+
+    Args:
+        fs: The state directory.
+        history: Read the manifests of older generations too.
 
     Raises:
         OSError: The machine's fault, not the store's: nothing was decided. Try again.
     """
     names = fs.names()
     slots, faults = _read_slots(fs, names)
-    chosen, parts, tried = _open_newest(fs, slots)
+    chosen, opened_one, tried = _open_newest(fs, slots)
     faults = [*faults, *tried]
-    manifests = readable_manifests(fs, slots)
+    # The one that was opened is not read again: it may be gone from the directory by now.
+    manifests = {slots[chosen].newest.manifest: opened_one[0]} if chosen and opened_one else {}
+    if history:
+        manifests = readable_manifests(fs, slots) | manifests
     return Found(
         report=_report(names, slots, chosen, faults),
         slots=slots,
         chosen=chosen,
-        parts=parts,
+        parts=opened_one[1] if opened_one else (),
         manifests=manifests,
         damaged=frozenset(fault.where for fault in faults),
         highest_serial=max((_serial(name) for name in names), default=0),
@@ -192,16 +199,16 @@ def _read_slots(fs: StoreFilesystem, names: Sequence[str]) -> tuple[dict[SlotNam
 
 def _open_newest(
     fs: StoreFilesystem, slots: Mapping[SlotName, Slot]
-) -> tuple[SlotName | None, tuple[Part, ...], list[Fault]]:
+) -> tuple[SlotName | None, tuple[Manifest, tuple[Part, ...]] | None, list[Fault]]:
     faults: list[Fault] = []
     for name in newest_first(slots):
         try:
-            _, parts = read_generation(fs, slots[name].newest)
+            generation = read_generation(fs, slots[name].newest)
         except (CorruptionError, FormatVersionError) as fault:
             faults.append(fault)
         else:
-            return name, parts, faults
-    return None, (), faults
+            return name, generation, faults
+    return None, None, faults
 
 
 def _report(

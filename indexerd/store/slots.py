@@ -152,7 +152,8 @@ def _os_bytes(text: str) -> bytes:
 
 def _kept(value: Any) -> KeptGeneration:
     generation, manifest, published_at_ns, change, pinned_until_ns = value
-    counts = Change(*change)
+    added, updated, deleted = change
+    counts = Change(added, updated, deleted)
     if not all(map(is_count, (generation, published_at_ns, pinned_until_ns, *counts))):
         raise ValueError("a kept generation is malformed")
     return KeptGeneration(generation, file_ref(manifest), published_at_ns, counts, pinned_until_ns)

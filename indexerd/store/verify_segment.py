@@ -7,6 +7,7 @@ Purity: pure.
 See: docs/on-disk-format.md (segments).
 """
 
+import itertools
 from collections.abc import Callable, Iterator
 
 import numpy as np
@@ -33,7 +34,7 @@ def _path_problems(data: Segment) -> Iterator[str]:
     paths = [data.paths[index].encode() for index in range(data.document_count)]
     tombstones = [path.encode() for path in data.tombstones]
     for kind, names, keys in (("path", paths, data.path_keys), ("tombstone", tombstones, data.tombstone_keys)):
-        if any(a >= b for a, b in zip(names, names[1:], strict=False)):
+        if any(a >= b for a, b in itertools.pairwise(names)):
             yield f"{kind}s do not ascend"
         if len(keys) != len(names):
             yield f"{len(names)} {kind}s have {len(keys)} keys"
@@ -73,11 +74,11 @@ def _chunk_problems(data: Segment) -> Iterator[str]:
 def _posting_problems(data: Segment) -> Iterator[str]:
     plain = data.postings.plain()
     encoded = [term.encode() for term in plain.terms]
-    if any(a >= b for a, b in zip(encoded, encoded[1:], strict=False)):
+    if any(a >= b for a, b in itertools.pairwise(encoded)):
         yield "terms do not ascend"
     if len(plain.lengths) != data.chunk_count:
         yield f"lengths of {len(plain.lengths)} chunks, {data.chunk_count} are there"
-    if len(plain.chunks) and not (0 <= int(plain.chunks.min()) and int(plain.chunks.max()) < data.chunk_count):
+    if len(plain.chunks) and (int(plain.chunks.min()) < 0 or int(plain.chunks.max()) >= data.chunk_count):
         yield "a posting names a chunk that is not there"
     if len(plain.codes) and int(plain.codes.max()) >= len(plain.frequencies):
         yield "a posting names a frequency row that is not there"

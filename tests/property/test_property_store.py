@@ -1,0 +1,61 @@
+"""Any history of publishes, merges, restarts and kills ends where indexing from scratch would."""
+
+import random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from indexerd.store import fsck, merging
+from indexerd.store.layout import parse_name
+from tests.fakes.forgetful_filesystem import ForgetfulFilesystem, killed_process
+from tests.fakes.small_stores import content, opened, publish, rebuilt_content
+
+PATHS = [f"{name}.md" for name in "abcde"]
+TEXTS = [
+    "# One\n\nalpha\n",
+    "beta gamma\n",
+    "# One\n\nalpha\n\n## Two\n\nalpha delta\n",
+    "---\ntags: [t]\n---\nepsilon\n",
+]
+
+
+def run(seed: int, steps: int) -> None:
+    rng, fs, files = random.Random(seed), ForgetfulFilesystem(), {}
+    store = opened(fs)
+    for _ in range(steps):
+        step = rng.random()
+        if step < 0.6:
+            changed = {path: rng.choice(TEXTS) for path in rng.sample(PATHS, rng.randint(0, 3))}
+            deleted = [path for path in rng.sample(PATHS, rng.randint(0, 2)) if path not in changed]
+            files = {path: text for path, text in files.items() if path not in deleted} | changed
+            publish(store, changed, deleted)
+        elif step < 0.75:
+            store.merge_once()
+        elif step < 0.85:
+            store.checkpoint()
+            store.collect()
+        elif step < 0.95:
+            fs = killed_process(fs)
+            store = opened(fs)
+        else:
+            store.close()
+            fs = ForgetfulFilesystem(fs.disk)
+            store = opened(fs)
+    assert content(store.snapshot()) == rebuilt_content(files)
+    assert not [finding for finding in fsck(fs) if finding.kind == "problem"]
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_any_history_ends_where_indexing_from_scratch_would(seed, monkeypatch):
+    """After random publishes, merges, checkpoints, kills and restarts the content equals a fresh index."""
+    monkeypatch.setattr(merging, "MAX_STORED", 3)
+    run(seed, 30)
+
+
+@given(st.text(max_size=80))
+@settings(max_examples=200, deadline=None)
+def test_no_foreign_name_is_taken_for_ours(name):
+    """A name either is exactly what we would write, or is not ours."""
+    parsed = parse_name(name)
+    assert parsed is None or str(parsed) == name

@@ -1,0 +1,57 @@
+"""Values to bytes and back: nothing changed is ever believed."""
+
+import pytest
+
+from indexerd.errors import CorruptionError, FormatVersionError
+from indexerd.store.codec import pack, seal, unpack, unseal
+
+MAGIC = b"TESTTEST"
+
+
+def test_a_packed_value_comes_back():
+    """What was packed is unpacked, tuples as lists."""
+    value = {"a": [1, -1, 2**63 - 1], "b": b"\x00\xff", "c": ("x", None, True, 0.5)}
+    assert unpack(pack(value), "here") == {**value, "c": ["x", None, True, 0.5]}
+
+
+@pytest.mark.parametrize(
+    "data", [b"", b"\xc1", b"\x92\x01", b"\x01\x02", b"\xdd\xff\xff\xff\xff", b"\xa1\xff", b"\x91" * 5000]
+)
+def test_what_is_no_packed_value_is_corruption(data):
+    """Rubbish, halves, tails, huge claims and deep nesting raise the one declared error."""
+    with pytest.raises(CorruptionError) as caught:
+        unpack(data, "here")
+    assert caught.value.where == "here"
+
+
+def test_a_sealed_payload_comes_back():
+    """The payload is what was sealed."""
+    assert bytes(unseal(seal(MAGIC, 3, b"payload"), MAGIC, 3, "here")) == b"payload"
+
+
+def test_every_flipped_bit_of_an_envelope_is_noticed():
+    """No single bit of an envelope can change unnoticed, and none makes damage look like an older format."""
+    sealed = seal(MAGIC, 3, b"payload")
+    for place in range(len(sealed)):
+        for bit in range(8):
+            damaged = bytearray(sealed)
+            damaged[place] ^= 1 << bit
+            with pytest.raises(CorruptionError):
+                unseal(bytes(damaged), MAGIC, 3, "here")
+
+
+def test_every_truncation_and_any_tail_is_noticed():
+    """An envelope that is too short or too long is damage."""
+    sealed = seal(MAGIC, 3, b"payload")
+    for length in range(len(sealed)):
+        with pytest.raises(CorruptionError):
+            unseal(sealed[:length], MAGIC, 3, "here")
+    with pytest.raises(CorruptionError):
+        unseal(sealed + b"\0", MAGIC, 3, "here")
+
+
+def test_another_version_is_told_from_damage():
+    """A whole envelope of another version says which."""
+    with pytest.raises(FormatVersionError) as caught:
+        unseal(seal(MAGIC, 2, b"payload"), MAGIC, 3, "here")
+    assert (caught.value.found, caught.value.supported) == (2, 3)

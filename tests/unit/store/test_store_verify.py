@@ -1,0 +1,133 @@
+"""fsck: each broken invariant is found, and what a power cut may leave is only a note."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from indexerd.digests import fast_digest
+from indexerd.store import fsck
+from indexerd.store.layout import Kind
+from indexerd.store.manifest import FileRef, SegmentRef, encode_manifest
+from indexerd.store.recover import read_manifest, read_slot
+from indexerd.store.slots import encode_slot
+from indexerd.store.tables import bytes_table
+from indexerd.store.verify_segment import segment_problems
+from tests.fakes.forgetful_filesystem import ForgetfulFilesystem, Inode
+from tests.fakes.small_stores import make_segment, opened, publish
+
+FILES = {"a.md": "# A\n\none two\n\n## More\n\nthree\n", "b.md": "four five\n"}
+
+
+@pytest.fixture
+def fs():
+    fs = ForgetfulFilesystem()
+    store = opened(fs)
+    publish(store, FILES)
+    store.checkpoint()
+    publish(store, {"c.md": "six\n"}, ["b.md"])
+    store.close()
+    return ForgetfulFilesystem(fs.disk)
+
+
+def kinds(fs):
+    return [finding.kind for finding in fsck(fs)]
+
+
+def put(fs, name, data):
+    fs.disk.names[name] = Inode(data)
+
+
+def forge(fs, change):
+    """Replace the newest manifest by a changed one, with good checksums all the way up."""
+    for name in ("latest", "durable"):
+        slot = read_slot(fs, name)
+        data = encode_manifest(change(read_manifest(fs, slot.newest)))
+        ref = FileRef(slot.newest.manifest.serial, fast_digest(data), len(data))
+        put(fs, ref.name(Kind.MANIFEST), data)
+        put(fs, name, encode_slot(replace(slot, kept=(*slot.kept[:-1], slot.newest._replace(manifest=ref)))))
+
+
+def test_a_whole_store_has_no_finding(fs):
+    """Nothing is said about a store that is as it should be, nor about an empty directory."""
+    assert fsck(fs) == ()
+    assert fsck(ForgetfulFilesystem()) == ()
+
+
+@pytest.mark.parametrize("counts", [{"documents": 3}, {"chunks": 99}, {"text_bytes": 0}])
+def test_a_count_that_does_not_follow_is_a_problem(fs, counts):
+    """Forged counts are found although every checksum is right."""
+    forge(fs, lambda manifest: replace(manifest, **counts))
+    assert "problem" in kinds(fs)
+
+
+def test_segments_of_other_settings_are_a_problem(fs):
+    """A manifest that claims other settings than its segments have is found."""
+    forge(fs, lambda manifest: replace(manifest, settings="other"))
+    assert any("settings" in finding.detail for finding in fsck(fs))
+
+
+def test_a_segment_that_is_not_there_is_a_problem(fs):
+    """A manifest that names a missing segment is found once, not once for each generation."""
+    missing = SegmentRef(FileRef(77, bytes(16), 10), 1)
+    forge(fs, lambda manifest: replace(manifest, segments=(*manifest.segments, missing)))
+    assert [finding.where for finding in fsck(fs)].count(missing.name) == 1
+
+
+def test_leftovers_are_notes(fs):
+    """Files that nothing names, half written or not, are what a killed process leaves."""
+    put(fs, f"{99:016x}-{'0' * 32}.segment", b"half")
+    put(fs, f"{98:016x}-{'0' * 32}.slot", b"")
+    put(fs, "notes.txt", b"not ours")
+    assert kinds(fs) == ["note", "note"]
+
+
+@pytest.mark.parametrize("data", [None, b"", b"torn"])
+def test_a_latest_slot_that_a_power_cut_took_is_a_note_beside_a_good_durable_one(fs, data):
+    """`latest` is never flushed: its loss is legal; the durable slot's is not."""
+    if data is None:
+        del fs.disk.names["latest"]
+    else:
+        put(fs, "latest", data)
+    assert kinds(fs) == ["note"]
+    put(fs, "durable", b"torn")
+    assert "problem" in kinds(fs)
+
+
+def test_damage_in_what_is_durable_is_a_problem(fs):
+    """A flushed file that changed is a problem even where an older generation alone names it."""
+    oldest = min(name for name in fs.disk.names if name.endswith(".segment"))
+    put(fs, oldest, fs.disk.names[oldest].data[:-1] + b"?")
+    [finding] = [finding for finding in fsck(fs) if finding.where == oldest]
+    assert finding.kind == "problem"
+
+
+def swapped(table):
+    return bytes_table([bytes(table[index]) for index in reversed(range(len(table)))])
+
+
+BROKEN = {
+    "paths swapped": lambda s: {"path_table": replace(s.path_table, table=swapped(s.path_table.table))},
+    "a key changed": lambda s: {"path_keys": s.path_keys + np.uint64(1)},
+    "hashes changed": lambda s: {"content_hashes": s.content_hashes ^ np.uint8(1)},
+    "digests changed": lambda s: {"digests": s.digests ^ np.uint8(1)},
+    "texts swapped": lambda s: {"texts": swapped(s.texts)},
+    "sizes changed": lambda s: {"sizes": s.sizes + np.uint64(1)},
+    "unsafe flags changed": lambda s: {"unsafe": ~s.unsafe},
+    "chunks shared out wrongly": lambda s: {"first_chunks": np.array([0, 2, 2], np.uint32)},
+    "spans outside": lambda s: {"end_lines": s.end_lines + np.uint32(100)},
+    "bytes outside": lambda s: {"byte_ends": s.byte_ends + np.uint32(1000)},
+    "a chunk too few": lambda s: {"postings": replace(s.postings, lengths=s.postings.lengths[:-1])},
+    "terms swapped": lambda s: {"postings": replace(s.postings, terms=tuple(reversed(s.postings.terms)))},
+    "a posting of nothing": lambda s: {"postings": replace(s.postings, chunks=s.postings.chunks + np.int32(50))},
+    "a row of nothing": lambda s: {"postings": replace(s.postings, codes=s.postings.codes + np.uint32(50))},
+    "an empty row": lambda s: {"postings": replace(s.postings, frequencies=s.postings.frequencies * 0)},
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_each_broken_invariant_of_a_segment_is_found(name):
+    """A segment with one invariant broken has a finding; the whole one has none."""
+    segment = make_segment(FILES)
+    assert not list(segment_problems(segment))
+    assert list(segment_problems(replace(segment, **BROKEN[name](segment))))

@@ -1,0 +1,342 @@
+"""The store as its writer uses it: what it reports, what it refuses, what it keeps."""
+
+import errno
+
+import pytest
+
+from indexerd.errors import PublishConflictError
+from indexerd.model import SourcePath
+from indexerd.store import Change, fsck, merging, retention
+from indexerd.store.checkpoint import CHECKPOINT_SECONDS
+from indexerd.store.segment import merge_segments
+from tests.fakes.forgetful_filesystem import ForgetfulFilesystem, Plan, killed_process
+from tests.fakes.manual_clock import ManualClock
+from tests.fakes.small_stores import FINGERPRINT, content, make_segment, opened, publish, rebuilt_content
+
+
+@pytest.fixture
+def fs():
+    return ForgetfulFilesystem()
+
+
+@pytest.fixture
+def clock():
+    return ManualClock()
+
+
+@pytest.fixture
+def store(fs, clock):
+    return opened(fs, clock)
+
+
+def test_a_new_store_is_absent_and_empty(store, fs):
+    """Opening an empty directory writes nothing and shows generation 0."""
+    assert store.opening.state == "absent"
+    assert (store.snapshot().generation, store.snapshot().document_count) == (0, 0)
+    assert fs.disk.names == {}
+    store.close()
+    assert fs.disk.names == {}
+
+
+def test_what_was_published_is_found(store):
+    """A published document is found by its path, with its text."""
+    snapshot = publish(store, {"a.md": "# A\n\nwords\n", "b.md": "more\n"})
+    segment, index = snapshot.find(SourcePath("b.md"))
+    assert bytes(segment.data.raw(index)) == b"more\n"
+    assert snapshot.find(SourcePath("c.md")) is None
+    assert (snapshot.generation, snapshot.document_count, snapshot.durable) == (1, 2, False)
+
+
+def test_a_snapshot_never_changes(store):
+    """A reader's view stays as it was while other generations come."""
+    old = publish(store, {"a.md": "one\n"})
+    before = content(old)
+    publish(store, {"a.md": "two\n"})
+    publish(store, {}, ["a.md"])
+    store.checkpoint()
+    store.collect()
+    assert content(old) == before
+    assert store.snapshot().document_count == 0
+
+
+def test_documents_come_in_the_order_of_their_paths(store):
+    """Whatever segments they lie in, living documents are walked in the order of their names' bytes."""
+    publish(store, {"b.md": "b\n", "é.md": "e\n", "a.md": "a\n"})
+    snapshot = publish(store, {"aa.md": "aa\n", "b.md": "b2\n", "z.md": "z\n"})
+    names = [segment.data.paths[index] for segment, index in snapshot.documents()]
+    assert names == ["a.md", "aa.md", "b.md", "z.md", "é.md"]
+
+
+def test_an_empty_publish_is_refused(store):
+    """A generation without a segment is a programmer's error."""
+    with pytest.raises(ValueError):
+        store.prepare([], settings=FINGERPRINT, change=Change())
+
+
+def test_documents_of_two_settings_never_mix(store):
+    """Other settings are accepted only for a generation that replaces everything."""
+    publish(store, {"a.md": "one\n"})
+    segments = [make_segment({"b.md": "two\n"})]
+    with pytest.raises(ValueError):
+        store.prepare(segments, settings="other", change=Change())
+    prepared = store.prepare(segments, settings="other", change=Change(), replace_all=True)
+    assert store.publish(prepared).settings == "other"
+    assert [s.data.paths[i] for s, i in store.snapshot().documents()] == ["b.md"]
+
+
+def test_a_generation_prepared_on_an_older_one_is_refused(store, fs):
+    """Of two generations prepared on the same one the second is refused and leaves nothing behind."""
+    one, two = (
+        store.prepare([make_segment({n: "x\n"})], settings=FINGERPRINT, change=Change()) for n in ("a.md", "b.md")
+    )
+    store.publish(one)
+    names = set(fs.disk.names)
+    with pytest.raises(PublishConflictError):
+        store.publish(two)
+    assert set(fs.disk.names) < names
+    store.checkpoint()
+    store.collect()
+    assert not fsck(fs)
+
+
+def test_an_aborted_generation_leaves_nothing(store, fs):
+    """Giving up a prepared generation removes its files and changes nothing else."""
+    publish(store, {"a.md": "one\n"})
+    before = dict(fs.disk.contents())
+    store.abort(store.prepare([make_segment({"b.md": "two\n"})], settings=FINGERPRINT, change=Change()))
+    assert fs.disk.contents() == before
+
+
+def test_a_failed_publish_can_be_published_again(store, fs):
+    """The same prepared generation is published once the disk is mended, with the number it would have had."""
+    publish(store, {"a.md": "one\n"})
+    prepared = store.prepare([make_segment({"b.md": "two\n"})], settings=FINGERPRINT, change=Change(1, 0, 0))
+    fs.plan = Plan(fail_at=1, error=errno.ENOSPC, for_ever=True)
+    for _ in range(3):
+        with pytest.raises(OSError):
+            store.publish(prepared)
+    fs.plan = Plan()
+    assert store.publish(prepared).generation == 2
+    assert [one[0] for one in store.generations()] == [1, 2]
+
+
+def test_generations_say_what_they_changed(store, clock):
+    """Each kept generation is listed with its time, its changes and whether it is durable."""
+    publish(store, {"a.md": "one\n"})
+    store.checkpoint()
+    clock.advance(60)
+    publish(store, {}, ["a.md"])
+    first, second = store.generations()
+    assert (first.durable, second.durable) == (True, False)
+    assert (first.added, second.deleted) == (1, 1)
+    assert second.published_at_ns - first.published_at_ns == 60 * 10**9
+
+
+def test_a_kept_generation_can_be_opened_again(store):
+    """Older generations answer as they did, also after a merge; unknown ones do not exist."""
+    old = content(publish(store, {"a.md": "one\n"}))
+    publish(store, {"a.md": "two\n"})
+    assert content(store.open_generation(1)) == old
+    assert store.open_generation(3) is None
+
+
+def test_damage_in_an_old_generation_makes_only_that_one_unreplayable(store, fs):
+    """A damaged file of an older generation leaves the current one as it is."""
+    publish(store, {"a.md": "one\n"})
+    publish(store, {"b.md": "two\n"}, replace_all=True)
+    [name] = [name for name in fs.disk.names if name.startswith(f"{1:016x}")]
+    fs.disk.names[name].data = b"rubbish"
+    again = opened(killed_process(fs))
+    assert again.opening.state == "healthy"
+    assert not again.opening.fell_back
+    assert again.open_generation(1) is None
+    assert content(again.open_generation(2)) == content(again.snapshot())
+
+
+def test_checkpoints_are_due_after_half_a_second(store, clock):
+    """A publish is left alone for 500 ms, then a checkpoint is due, and none after it was made."""
+    assert not store.checkpoint_due()
+    publish(store, {"a.md": "one\n"})
+    assert not store.checkpoint_due()
+    clock.advance(CHECKPOINT_SECONDS)
+    assert store.checkpoint_due()
+    store.checkpoint()
+    assert not store.checkpoint_due()
+    assert store.statistics().unsynced_bytes == 0
+
+
+def test_a_failed_checkpoint_is_tried_again_later_and_told(store, clock, fs):
+    """After a failure there is a pause that grows, the cause is shown, and success clears it."""
+    publish(store, {"a.md": "one\n"})
+    clock.advance(1)
+    fs.plan = Plan(fail_at=1, error=errno.ENOSPC, for_ever=True)
+    for pause in (0.5, 1.0, 2.0):
+        with pytest.raises(OSError):
+            store.checkpoint()
+        assert not store.checkpoint_due()
+        clock.advance(pause)
+        assert store.checkpoint_due()
+    assert store.statistics().checkpoint_failures == 3
+    assert "injected" in store.statistics().last_error
+    fs.plan = Plan()
+    store.checkpoint()
+    assert store.statistics().last_error == ""
+    assert store.snapshot().durable
+
+
+def test_always_durable_publishes_are_durable_at_once(fs):
+    """With durability `always` a publish returns a durable snapshot."""
+    assert publish(opened(fs, durability="always"), {"a.md": "one\n"}).durable
+
+
+def test_always_durable_says_when_the_disk_did_not_confirm(fs):
+    """A failing disk leaves the publish visible, not durable, and a checkpoint due."""
+    clock = ManualClock()
+    store = opened(fs, clock, durability="always")
+    publish(store, {"a.md": "one\n"})
+    fs.plan = Plan(fail_at=1, error=errno.EIO, for_ever=True, only="flush_file")
+    snapshot = publish(store, {"b.md": "two\n"})
+    assert (snapshot.generation, snapshot.durable) == (2, False)
+    clock.advance(1)
+    assert store.checkpoint_due()
+
+
+def test_merging_keeps_number_and_content(store, monkeypatch):
+    """After a merge the same generation lies in fewer files, and nothing that can be asked for differs."""
+    monkeypatch.setattr(merging, "MAX_STORED", 3)
+    for number in range(6):
+        publish(store, {"a.md": f"version {number}\n", f"{number}.md": "x\n"})
+    before = store.snapshot()
+    assert store.merge_due()
+    assert store.merge_once()
+    assert store.snapshot().generation == before.generation
+    assert content(store.snapshot()) == content(before)
+    assert len(store.snapshot().stored) == 1
+    assert not store.merge_once()
+
+
+def test_a_publish_during_a_merge_loses_nothing(store, fs, monkeypatch):
+    """Whatever is published while a merge is at work, both are there afterwards."""
+    monkeypatch.setattr(merging, "MAX_STORED", 3)
+    files = {}
+    for number in range(6):
+        files |= {"a.md": f"version {number}\n", f"{number}.md": "x\n"}
+        publish(store, {name: files[name] for name in ("a.md", f"{number}.md")})
+    monkeypatch.setattr("indexerd.store.writer.merge_segments", publishing_meanwhile(store, files))
+    assert store.merge_once()
+    del files["3.md"]
+    assert content(store.snapshot()) == rebuilt_content(files)
+    assert content(opened(killed_process(fs)).snapshot()) == rebuilt_content(files)
+    assert not [finding for finding in fsck(fs) if finding.kind == "problem"]
+
+
+def publishing_meanwhile(store, files):
+    def merge(parts, **options):
+        merged = merge_segments(parts, **options)
+        files.update({"a.md": "newer\n", "late.md": "late\n"})
+        publish(store, {"a.md": "newer\n", "late.md": "late\n"}, ["3.md"])
+        return merged
+
+    return merge
+
+
+def test_a_rebuild_during_a_merge_makes_the_merge_void(store, fs, monkeypatch):
+    """A generation that replaced everything is not touched by a merge of what was there before."""
+    monkeypatch.setattr(merging, "MAX_STORED", 3)
+    for number in range(6):
+        publish(store, {"a.md": f"version {number}\n"})
+
+    def rebuild(parts, **options):
+        publish(store, {"new.md": "new\n"}, replace_all=True)
+        return merge_segments(parts, **options)
+
+    monkeypatch.setattr("indexerd.store.writer.merge_segments", rebuild)
+    assert not store.merge_once()
+    assert content(store.snapshot()) == rebuilt_content({"new.md": "new\n"})
+    store.checkpoint()
+    store.collect()
+    assert not fsck(fs)
+
+
+def test_collection_removes_what_nothing_names(store, fs, monkeypatch):
+    """Without history, only the current generation's files and the slots are left."""
+    monkeypatch.setattr(retention, "RECENT", 1)
+    for number in range(5):
+        publish(store, {"a.md": f"version {number}\n"}, replace_all=True)
+    fs.disk.names["notes.txt"] = fs.disk.names["latest"]
+    store.checkpoint()
+    assert store.collect() > 0
+    assert sorted(name.rpartition(".")[2] for name in fs.disk.names) == [
+        "durable", "latest", "manifest", "segment", "txt",
+    ]  # fmt: skip
+    assert store.collect() == 0
+
+
+def test_collection_spares_what_is_being_prepared(store):
+    """Files of a prepared generation stay through a collection and can be published afterwards."""
+    publish(store, {"a.md": "one\n"})
+    prepared = store.prepare([make_segment({"b.md": "two\n"})], settings=FINGERPRINT, change=Change())
+    store.checkpoint()
+    store.collect()
+    assert store.publish(prepared).document_count == 2
+
+
+def test_collection_waits_for_the_durable_slot(store, fs):
+    """What the durable slot names stays until a newer durable slot does not."""
+    publish(store, {"a.md": "one\n"})
+    store.checkpoint()
+    for number in range(80):
+        publish(store, {"a.md": f"version {number}\n"}, replace_all=True)
+    store.collect()
+    fs.disk.names["latest"].data = b"torn"
+    assert opened(killed_process(fs)).snapshot().generation == 1
+
+
+def test_deleted_documents_are_remembered_with_their_last_hash(store):
+    """A deleted path is listed until it comes back."""
+    publish(store, {"a.md": "one\n", "b.md": "two\n"})
+    [gone] = publish(store, {}, ["a.md"]).deleted()
+    assert (gone.source_path, gone.generation) == ("a.md", 2)
+    assert gone.content_hash is not None
+    assert publish(store, {"a.md": "again\n"}).deleted() == ()
+
+
+def test_pinned_generations_outlive_the_schedule(store, clock, monkeypatch):
+    """A generation that evidence named is kept when its neighbours are dropped."""
+    monkeypatch.setattr(retention, "RECENT", 2)
+    monkeypatch.setattr(retention, "SCHEDULE", ())
+    publish(store, {"a.md": "version 0\n"})
+    store.pin(1)
+    for number in range(1, 6):
+        publish(store, {"a.md": f"version {number}\n"})
+    store.checkpoint()
+    assert [one.generation for one in store.generations()] == [1, 5, 6]
+
+
+def test_closing_makes_durable_and_releases_the_lock(fs):
+    """After close the newest generation is durable, numbers go on without a gap, and another process may write."""
+    store = opened(fs)
+    publish(store, {"a.md": "one\n"})
+    store.close()
+    again = opened(ForgetfulFilesystem(fs.disk))
+    assert (again.snapshot().generation, again.snapshot().durable) == (1, True)
+    assert publish(again, {"b.md": "two\n"}).generation == 2
+
+
+def test_reopening_without_change_writes_nothing(fs):
+    """Opening and closing a store that is up to date leaves every byte as it was."""
+    store = opened(fs)
+    publish(store, {"a.md": "one\n"})
+    store.close()
+    before = fs.disk.contents()
+    opened(ForgetfulFilesystem(fs.disk)).close()
+    assert fs.disk.contents() == before
+
+
+def test_numbers_are_reserved_in_advance(fs):
+    """Hundreds of publishes without a checkpoint of their own pass the reserve and lose nothing."""
+    store = opened(fs)
+    for number in range(300):
+        publish(store, {"a.md": f"version {number % 3}\n"})
+    assert store.snapshot().generation == 300
+    assert opened(killed_process(fs)).snapshot().generation == 300
