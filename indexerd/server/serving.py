@@ -49,6 +49,7 @@ class Server:
         self._users: Counter[int] = Counter()
         self._refused = 0
         self._calls = ThreadPoolExecutor(self._limits.calls, thread_name_prefix="indexerd-call")
+        self._long_calls = ThreadPoolExecutor(self._limits.long_calls, thread_name_prefix="indexerd-long-call")
         self._thread = threading.Thread(target=self._run, name="indexerd-socket", daemon=True)
         self._accepting: asyncio.Task[None] | None = None
         self._pending: set[Future[Payload]] = set()
@@ -74,7 +75,8 @@ class Server:
             return
         # The calls first: what they answer must still be sent by a living loop.
         self._loop.call_soon_threadsafe(self._stop_accepting)
-        self._calls.shutdown(wait=False, cancel_futures=True)
+        for calls in (self._calls, self._long_calls):
+            calls.shutdown(wait=False, cancel_futures=True)
         wait(tuple(self._pending), _STOP_SECONDS)
         self._loop.call_soon_threadsafe(self._say_goodbye)
         self._thread.join(_STOP_SECONDS)
@@ -134,8 +136,9 @@ class Server:
         return talk
 
     def _submit(self, caller: Caller, method: str, params: Payload) -> "Future[Payload]":
+        calls = self._long_calls if self._service.is_long(method) else self._calls
         try:
-            call = self._calls.submit(self._service.call, caller, method, params)
+            call = calls.submit(self._service.call, caller, method, params)
         except RuntimeError as error:
             raise ShutdownError("the daemon is stopping") from error
         self._pending.add(call)

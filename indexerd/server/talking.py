@@ -35,6 +35,7 @@ class Limits:
         reply_seconds: Time in which a peer must take at least part of what waits for it.
         buffered_bytes: What may wait for a peer before its next request is looked at.
         calls: Requests that may wait or work at the same time beside the loop.
+        long_calls: The same for methods that may take minutes, apart, so that they never hold up the others.
     """
 
     per_user: int = 64
@@ -43,6 +44,7 @@ class Limits:
     reply_seconds: float = 10.0
     buffered_bytes: int = 1 << 20
     calls: int = 8
+    long_calls: int = 2
 
 
 class Dispatch(Protocol):
@@ -58,6 +60,10 @@ class Dispatch(Protocol):
 
     def call(self, caller: Caller, method: str, params: Payload) -> Payload:
         """Answer, waiting where the request says so."""
+        ...
+
+    def is_long(self, method: str) -> bool:
+        """Tell whether a method may take minutes."""
         ...
 
 

@@ -19,6 +19,8 @@ from indexerd.service.visibility import VisibleGenerations
 from indexerd.sync.status import Named, SyncReport, SyncStatus
 
 _MOST_NAMED = 200
+# What one message can carry for certain.
+_MOST_REPORTED = 10_000
 
 
 class Condition:
@@ -106,8 +108,10 @@ def report_fields(report: SyncReport) -> Json:
         "documents_updated": report.updated,
         "documents_unchanged": report.unchanged,
         "documents_deleted": report.deleted,
-        "documents_skipped": [entry._asdict() for entry in report.skipped],
-        "documents_held": [entry._asdict() for entry in report.held],
+        "documents_skipped": [entry._asdict() for entry in report.skipped[:_MOST_REPORTED]],
+        "documents_held": [entry._asdict() for entry in report.held[:_MOST_REPORTED]],
+        "skipped_count": len(report.skipped),
+        "held_count": len(report.held),
         "chunks_active": report.chunks_active,
         "unsafe_chunks": report.unsafe_chunks,
     }

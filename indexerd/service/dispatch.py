@@ -79,6 +79,10 @@ class Service:
             return answer(caller, params)
         return None
 
+    def is_long(self, method: str) -> bool:
+        """Tell whether a method may take minutes: such calls must not stand in the way of queries."""
+        return method == "sync"
+
     def _method(self, name: str) -> Answer:
         answer = self._quick.get(name) or self._slow.get(name)
         if answer is None:

@@ -9,9 +9,9 @@ See: docs/protocol.md (documents, generations).
 """
 
 import datetime
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import islice
 
 from indexerd.access.rights import admits, rights
 from indexerd.digests import document_id
@@ -26,6 +26,8 @@ from indexerd.service.visibility import VisibleGenerations
 from indexerd.store import LiveSegment, Snapshot
 
 _PAGE, _LARGEST_PAGE = 1000, 5000
+# Front matter may have 64 KiB a document: a page is bounded by its size too.
+_PAGE_BYTES = 4 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,9 +60,7 @@ class Listing:
         fields.close()
         snapshot = self._parts.store.snapshot()
         found = self._deleted(snapshot, caller, wanted) if deleted else self._living(snapshot, wanted)
-        page = list(islice(found, wanted.limit + 1))
-        more = len(page) > wanted.limit
-        page = page[: wanted.limit]
+        page, more = _page(found, wanted.limit)
         return {
             "protocol": PROTOCOL_VERSION,
             "generation": self._generation(caller, snapshot, wanted),
@@ -145,6 +145,18 @@ class Listing:
             for info in self._parts.store.generations()
         ]
         return {"protocol": PROTOCOL_VERSION, "generations": kept}
+
+
+def _page(rows: Iterator[Json], limit: int) -> tuple[list[Json], bool]:
+    """Take at most `limit` rows and no more than one message carries; tell whether there are more."""
+    page: list[Json] = []
+    room = _PAGE_BYTES
+    for row in rows:
+        room -= len(json.dumps(row))
+        if len(page) == limit or (room < 0 and page):
+            return page, True
+        page.append(row)
+    return page, False
 
 
 def _matches(document: Document, wanted: _Wanted) -> bool:

@@ -30,8 +30,11 @@ class Answering:
                 raise ZeroDivisionError("a secret of the inside")
         return None
 
+    def is_long(self, method):
+        return method == "long"
+
     def call(self, caller, method, params):
-        if method == "wait":
+        if method in {"wait", "long"}:
             self.entered.release()
             assert self.gate.wait(20)
         if method == "slow":

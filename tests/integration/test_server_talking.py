@@ -127,6 +127,20 @@ def test_status_like_calls_are_answered_while_others_wait(serve):
     assert not waiting.is_alive()
 
 
+def test_long_calls_never_stand_in_the_way_of_queries(serve, connect):
+    """More long calls than there are threads for them, and a query is answered all the same."""
+    service = Answering()
+    path, _ = serve(service, calls=2, long_calls=1)
+    waiting = [connect(path) for _ in range(5)]
+    for raw in waiting:
+        raw.sendall(b'{"id":1,"method":"long"}\n')
+    assert service.entered.acquire(timeout=10)
+    assert call(path, "big", {"size": 3}, timeout_seconds=5)["text"] == "xxx"
+    service.gate.set()
+    for raw in waiting:
+        assert b'"result"' in read_line(raw)
+
+
 ABUSES = {
     "garbage": b"\x00\xff\x00garbage\n" * 100,
     "http": b"GET / HTTP/1.1\r\nHost: x\r\n\r\n",
