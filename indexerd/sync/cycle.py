@@ -131,6 +131,12 @@ class Cycle:
         if segment is not None:
             draft.keep(segment)
 
+    def absolute(self, path: SourcePath) -> bytes:
+        """Return the absolute path of a document that a look has found."""
+        found = self.sources.absolute(path)
+        assert found is not None, "a document of a look lies below a root"
+        return found
+
     def _entering(self, entered: set[bytes]) -> Callable[[Root, bytes], None]:
         def enter(root: Root, relative: bytes) -> None:
             top = os.fsencode(root.path)
@@ -171,7 +177,8 @@ def _wanted(path: SourcePath, snapshot: Snapshot, draft: Draft, *, redo: bool) -
     if found is None:
         return Wanted(path)
     live, index = found
-    return Wanted(path, live.data.digests[index].tobytes(), live.data.content_hashes[index].tobytes())
+    data = live.data
+    return Wanted(path, data.digests[index].tobytes(), data.content_hashes[index].tobytes(), int(data.sizes[index]))
 
 
 def _kept_text(snapshot: Snapshot, path: SourcePath) -> bytes | None:

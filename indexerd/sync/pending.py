@@ -21,7 +21,7 @@ SETTLE = 0.1
 LONGEST = 1.0
 # While somebody waits: long enough for an editor that truncates and writes to reach its close (its two calls are tens
 # of microseconds apart), short enough to fit several times into the default wait of 100 ms.
-HURRIED = 0.02
+HURRIED = 0.03
 
 
 class Kind(Enum):
@@ -47,12 +47,21 @@ class Hint(NamedTuple):
 
 
 class Taken(NamedTuple):
-    """A hint handed out, with the numbers and times it must keep when it is put back."""
+    """A hint handed out.
+
+    Attributes:
+        path: Absolute, as bytes.
+        tree: Everything below it is to be looked at.
+        oldest: Number of the first hint in it; kept when it is put back.
+        first: Moment of that hint; kept too.
+        writing: A writer has it open, as far as is known.
+    """
 
     path: bytes
     tree: bool
     oldest: int
     first: float
+    writing: bool = False
 
 
 class Batch(NamedTuple):
@@ -79,6 +88,7 @@ class _Entry:
     writing: bool
     tree: bool
     urgent: bool = False
+    written: bool = False
     not_before: float = 0.0
 
 
@@ -108,8 +118,9 @@ class Pending:
             entry = self._waiting.get(hint.path)
             if entry is None:
                 writing = hint.kind is Kind.WRITING
-                self._waiting[hint.path] = _Entry(self._number, now, now, writing, hint.tree, urgent)
+                self._waiting[hint.path] = _Entry(self._number, now, now, writing, hint.tree, urgent, writing)
                 continue
+            entry.written = entry.written or hint.kind is Kind.WRITING
             entry.urgent = entry.urgent or urgent
             entry.tree = entry.tree or hint.tree
             if hint.kind is not Kind.TOUCHED:
@@ -150,7 +161,7 @@ class Pending:
         due = [(path, entry) for path, entry in self._waiting.items() if self._due(entry) <= now]
         urgent = [item for item in due if item[1].urgent]
         chosen = sorted(urgent or due, key=lambda item: item[1].oldest)[:limit]
-        hints = tuple(Taken(path, entry.tree, entry.oldest, entry.first) for path, entry in chosen)
+        hints = tuple(Taken(path, entry.tree, entry.oldest, entry.first, entry.writing) for path, entry in chosen)
         for hint in hints:
             del self._waiting[hint.path]
         self._in_work.update(hint.oldest for hint in hints)
@@ -173,16 +184,22 @@ class Pending:
         numbers = [hint.oldest for hint in batch.hints] + ([batch.doubt] if batch.doubt else [])
         self._in_work -= Counter(numbers)
 
-    def put_back(self, hints: Iterable[Taken], now: float, *, not_before: float = 0.0, writing: bool = False) -> None:
+    def put_back(self, hints: Iterable[Taken], now: float, *, not_before: float = 0.0) -> None:
         """Return hints that could not be finished: they stay unresolved and come again, not before a moment."""
         for hint in hints:
             entry = self._waiting.get(hint.path)
             if entry is None:
-                entry = _Entry(hint.oldest, hint.first, now, writing, hint.tree)
+                entry = _Entry(hint.oldest, hint.first, now, hint.writing, hint.tree)
                 self._waiting[hint.path] = entry
             entry.oldest = min(entry.oldest, hint.oldest)
+            entry.first = min(entry.first, hint.first)
             entry.tree = entry.tree or hint.tree
             entry.not_before = max(entry.not_before, not_before)
+
+    def was_written(self, path: bytes) -> bool:
+        """Return whether a waiting hint says that a file was written to in place: what was read may be half of it."""
+        entry = self._waiting.get(path)
+        return entry is not None and entry.written
 
     def abandon(self) -> tuple[bytes, ...]:
         """Drop all that waits, unresolved as it is; return the paths."""

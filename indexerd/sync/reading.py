@@ -9,7 +9,7 @@ Purity: shell (reads sources through the port).
 See: docs/consistency.md (reading), docs/adr/0002.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -35,11 +35,12 @@ Result = Literal[
 
 
 class Wanted(NamedTuple):
-    """A file to read, with the hashes of its indexed version (empty when it has none, or must be redone)."""
+    """A file to read, with hashes and size of its indexed version (empty when it has none, or must be redone)."""
 
     source_path: SourcePath
     digest: bytes = b""
     content_hash: bytes = b""
+    size_bytes: int = 0
 
 
 class Outcome(NamedTuple):
@@ -59,13 +60,20 @@ class Slice:
     segment: Segment | None
 
 
-def read_slice(wanted: Sequence[Wanted], sources: Sources, settings: Settings) -> Slice:
+def read_slice(
+    wanted: Sequence[Wanted],
+    sources: Sources,
+    settings: Settings,
+    is_unfinished: Callable[[Wanted, int], bool] = lambda _want, _size: False,
+) -> Slice:
     """Read files and build one segment of those that differ from what is indexed.
 
     Args:
         wanted: The files; never the same path twice.
         sources: Reads beneath the roots.
         settings: What decides how a document is stored.
+        is_unfinished: Asked after each read, with the size read: whether a writer was at work on the file meanwhile, so
+            that it must be read again.
 
     Returns:
         One outcome for each file. Nothing is raised for a file that cannot be read or built.
@@ -74,6 +82,8 @@ def read_slice(wanted: Sequence[Wanted], sources: Sources, settings: Settings) -
     files: list[tuple[SourcePath, bytes]] = []
     for want in wanted:
         outcome, data = _read_one(want, sources)
+        if data is not None and is_unfinished(want, len(data)):
+            outcome, data = Outcome(want.source_path, "source_changed", None, "being written"), None
         outcomes.append(outcome)
         if data is not None:
             files.append((want.source_path, data))

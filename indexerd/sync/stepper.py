@@ -23,7 +23,7 @@ from indexerd.sync.bulk import Bulk
 from indexerd.sync.cycle import Cycle
 from indexerd.sync.ledger import Ledger
 from indexerd.sync.memory import load_cache, save_cache
-from indexerd.sync.pending import HURRIED, Batch, Hint, Kind, Pending, Taken
+from indexerd.sync.pending import HURRIED, Batch, Hint, Kind, Pending
 from indexerd.sync.problems import Standing
 from indexerd.sync.roots import RootIdentities
 from indexerd.sync.scan import Scanner
@@ -34,6 +34,7 @@ from indexerd.sync.timetable import (
     SAMPLE_SECONDS,
     SAVE_SECONDS,
     STILL_CHANGING_SECONDS,
+    TIMER_SLACK_SECONDS,
     BackOff,
     Overflows,
     Timetable,
@@ -105,6 +106,7 @@ class Stepper:
                 watcher=watcher,
             ),
             fingerprint=settings_fingerprint(settings),
+            was_written=self._was_written,
             new_bulk=lambda: Bulk(brief, sources, self.notify, workers=options.workers),
         )
         self.building = snapshot.generation == 0 or self.writer.redo
@@ -193,7 +195,8 @@ class Stepper:
         now = self.clock.monotonic()
         if self.retry_at <= now and self.writer.results_ready():
             return 0.0
-        moments = [self.timetable.next_moment()]
+        # A timed wait may end a little early: a timer is not so urgent that it should be asked for twice.
+        moments = [self.timetable.next_moment() + TIMER_SLACK_SECONDS]
         hints = None if self.writer.redo and self.writer.bulk_running() else self.pending.next_due()
         publish = self.writer.publish_due(now)
         moments += [max(moment, self.retry_at) for moment in (hints, publish) if moment is not None]
@@ -284,7 +287,7 @@ class Stepper:
         self._back_off.succeeded()
         for code in ("publish_failed", "sync_failed"):
             self.problems.clear(code)
-        recent = [self._absolute(path) for path in self.writer.take_recent()]
+        recent = [self.writer.cycle.absolute(path) for path in self.writer.take_recent()]
         snapshot = self.store.snapshot()
         with self.lock:
             for batch in batches:
@@ -301,14 +304,15 @@ class Stepper:
         if again is None:
             return
         now = self.clock.monotonic()
-        taken = [Taken(self._absolute(path), tree=False, oldest=again.number, first=now) for path in again.paths]
         with self.lock:
-            self.pending.put_back(taken, now, writing=again.changing, not_before=now + HURRIED)
+            self.pending.put_back(again.changing, now)
+            self.pending.put_back(again.busy, now, not_before=now + HURRIED)
 
-    def _absolute(self, path: SourcePath) -> bytes:
-        found = self.writer.cycle.sources.absolute(path)
-        assert found is not None, "a document of a look lies below a root"
-        return found
+    def _was_written(self, place: bytes) -> bool:
+        if self.watcher is not None:
+            self.watcher.drain()
+        with self.lock:
+            return self.pending.was_written(place)
 
     def _refresh_problems(self) -> None:
         states = sorted(f"{label}: {state}" for label, state in self.ledger.roots.items() if state != "ok")
@@ -334,7 +338,7 @@ class Stepper:
         again = table.recent_due(now)
         if now >= table.sample:
             table.sample = now + SAMPLE_SECONDS
-            again += map(self._absolute, self.ledger.cache.sample(self.ledger.indexed, SAMPLE_FILES))
+            again += map(self.writer.cycle.absolute, self.ledger.cache.sample(self.ledger.indexed, SAMPLE_FILES))
         self.pending.add([Hint(path, Kind.TOUCHED) for path in again], now)
 
     def _retry(self, now: float) -> None:

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 ROOT_CHECK_SECONDS = 1.0
+TIMER_SLACK_SECONDS = 0.005
 ROOT_RETRY_SECONDS = 5.0
 REFUSED_RETRY_SECONDS = 30.0
 RECONCILE_SECONDS = 600.0

@@ -29,6 +29,7 @@ from typing import NamedTuple, Protocol
 from watchdog.observers.inotify_c import InotifyFD, inotify_add_watch, inotify_rm_watch
 
 from indexerd.sync.pending import Hint
+from indexerd.sync.roots import Mount, mounts_at, parse_mounts, read_mounts
 from indexerd.sync.watches import FOLDER_MASK, ROOT_MASK, Event, WatchTable
 
 _log = logging.getLogger(__name__)
@@ -70,6 +71,7 @@ class Watcher:
         self._descriptor = -1
         self._wake_read, self._wake_write = -1, -1
         self._mounts = -1
+        self._mounted: Mapping[bytes, tuple[Mount, ...]] = {}
         self._overflows = 0
         self._thread: threading.Thread | None = None
         self._stopping = False
@@ -89,6 +91,7 @@ class Watcher:
         self._hand_over = hand_over
         self._descriptor = _open_descriptor()
         self._wake_read, self._wake_write = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
+        self._mounted = _mounted(roots)
         with contextlib.suppress(OSError):
             self._mounts = os.open("/proc/self/mountinfo", os.O_RDONLY | os.O_CLOEXEC)
         self._stopping = False
@@ -220,10 +223,16 @@ class Watcher:
             with contextlib.suppress(BlockingIOError):
                 os.read(self._wake_read, 4096)
         if self._mounts in ready:
-            # Somewhere a file system came or went: each root is looked at, which is cheap when it is none of ours.
-            with self._lock:
-                self._hand_over(tuple(Hint(root) for root in sorted(self._roots)), overflowed=False)
+            self._mounts_changed()
         self.drain()
+
+    def _mounts_changed(self) -> None:
+        """Somewhere a file system came or went, which no event tells: ask for a look at the roots it concerns."""
+        before, self._mounted = self._mounted, _mounted(self._roots)
+        concerned = tuple(Hint(root, tree=True) for root in sorted(self._roots) if before[root] != self._mounted[root])
+        if concerned:
+            with self._lock:
+                self._hand_over(concerned, overflowed=False)
 
     def _wake(self) -> None:
         with contextlib.suppress(BlockingIOError):
@@ -232,6 +241,12 @@ class Watcher:
 
 def _nobody(hints: tuple[Hint, ...], *, overflowed: bool) -> None:
     """Stand in until `start` names somebody."""
+
+
+def _mounted(roots: frozenset[bytes]) -> Mapping[bytes, tuple[Mount, ...]]:
+    """Return for each root the mounts that can change what is seen in it."""
+    mounts = parse_mounts(read_mounts())
+    return {root: mounts_at(mounts, os.path.realpath(root)) for root in roots}
 
 
 def _open_descriptor() -> int:

@@ -104,7 +104,7 @@ def decode_brief(data: bytes) -> Brief:
 
 def encode_wanted(wanted: Sequence[Wanted]) -> bytes:
     """Return a list of files to read as bytes."""
-    return pack([list(want) for want in wanted])
+    return pack([list(want[:3]) for want in wanted])
 
 
 def decode_wanted(data: bytes) -> list[Wanted]:

@@ -9,8 +9,9 @@ Purity: shell (through the cycle and the store).
 See: docs/consistency.md (the writer).
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import NamedTuple
 
 from indexerd.model import SourcePath
@@ -18,8 +19,8 @@ from indexerd.naming import source_path
 from indexerd.sync.apply import Draft, Tally
 from indexerd.sync.bulk import Bulk, Sized
 from indexerd.sync.cycle import Cycle, Work
-from indexerd.sync.pending import Batch
-from indexerd.sync.reading import Slice, read_slice
+from indexerd.sync.pending import HURRIED, LONGEST, Batch, Taken
+from indexerd.sync.reading import Slice, Wanted, read_slice
 from indexerd.sync.status import Progress
 
 # Above either of these a batch is read in bulk, so that an urgent file need not wait for its end.
@@ -31,11 +32,15 @@ NEXT_PUBLISH_SECONDS = 3.0
 
 
 class Again(NamedTuple):
-    """Files of a batch to be read again, under the batch's oldest number, so that the barrier still waits for them."""
+    """Files of a batch to be read again, under the batch's number, so that the barrier still waits for them.
 
-    paths: tuple[SourcePath, ...]
-    number: int
-    changing: bool
+    Attributes:
+        changing: Their writer was at work during the read: again when it is done.
+        busy: An older read of them is still under way: again when it is back.
+    """
+
+    changing: tuple[Taken, ...]
+    busy: tuple[Taken, ...]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -46,12 +51,14 @@ class Writer:
         cycle: Looks and reads.
         fingerprint: Of the settings in force.
         new_bulk: Makes a bulk run.
+        was_written: Whether a newer event says that a file (absolute path) is being written to in place.
         redo: The published set has other settings and is being made anew.
     """
 
     cycle: Cycle
     fingerprint: str
     new_bulk: Callable[[], Bulk]
+    was_written: Callable[[bytes], bool]
     redo: bool = False
     total: Tally = field(default_factory=Tally)
     _draft: Draft = field(init=False)
@@ -62,6 +69,8 @@ class Writer:
     _bulk_began: float = 0.0
     _bulk_looked_ns: int = 0
     _recent: set[SourcePath] = field(default_factory=set)
+    # When a file that had text was first seen empty.
+    _emptied: dict[SourcePath, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         snapshot = self.cycle.store.snapshot()
@@ -77,28 +86,23 @@ class Writer:
         work = self._look(batch)
         self._draft.delete(work.tombstones, self.cycle.ledger)
         busy = self._bulk.busy() if self._bulk is not None else frozenset()
-        later = tuple(file.want.source_path for file in work.read if file.want.source_path in busy)
+        later = [file.want.source_path for file in work.read if file.want.source_path in busy]
         now = tuple(file for file in work.read if file.want.source_path not in busy) if later else work.read
         if self.redo or _is_much(now):
             self._begin_bulk(now)
             self._open_in_bulk.append(batch)
-            changed: list[SourcePath] = []
-        else:
-            changed = self._read(now)
-            self._open.append(batch)
-        again = (*later, *changed)
-        return Again(again, batch.oldest, bool(changed)) if again else None
+            return self._again([], later, batch.oldest)
+        hints = {hint.path: hint for hint in batch.hints}
+        changed = self._read(now, hints)
+        self._open.append(batch)
+        return self._again(changed, later, batch.oldest, hints)
 
     def advance(self) -> Again | None:
         """Take in what bulk reading has finished; return files to be put back, if there are any."""
         if self._bulk is None:
             return None
-        again: list[SourcePath] = []
-        for part in self._bulk.collect():
-            again.extend(self._receive(part, self._bulk_looked_ns))
-        if not again:
-            return None
-        return Again(tuple(again), min(batch.oldest for batch in self._open_in_bulk), True)
+        changed = [path for part in self._bulk.collect() for path in self._receive(part, self._bulk_looked_ns)]
+        return self._again(changed, [], min((batch.oldest for batch in self._open_in_bulk), default=0))
 
     def publish_due(self, now: float) -> float | None:
         """Return the moment when `publish` should be called; None while there is nothing to publish or to resolve."""
@@ -179,10 +183,49 @@ class Writer:
             return self.cycle.survey(batch.hints, self._draft, redo=self.redo)
         return self.cycle.look(batch.hints, self._draft)
 
-    def _read(self, files: Sequence[Sized]) -> list[SourcePath]:
+    def _read(self, files: Sequence[Sized], hints: Mapping[bytes, Taken]) -> list[SourcePath]:
+        began = self.cycle.clock.monotonic()
+
+        def is_unfinished(want: Wanted, size_bytes: int) -> bool:
+            place = self.cycle.absolute(want.source_path)
+            hint = hints.get(place)
+            if hint is None or began - hint.first > LONGEST:
+                return False
+            # A file that is shorter than before while its writer has it open was most likely just truncated.
+            is_cut = hint.writing and size_bytes < want.size_bytes
+            return is_cut or self._is_just_emptied(want, size_bytes, began) or self.was_written(place)
+
         looked_ns = self.cycle.clock.now_ns()
-        part = read_slice([file.want for file in files], self.cycle.sources, self.cycle.settings)
+        wanted = [file.want for file in files]
+        part = read_slice(wanted, self.cycle.sources, self.cycle.settings, is_unfinished)
         return self._receive(part, looked_ns)
+
+    def _is_just_emptied(self, want: Wanted, size_bytes: int, now: float) -> bool:
+        """Return whether a file is empty for the first time: it is emptied before the kernel tells of a write."""
+        if size_bytes or not want.size_bytes:
+            self._emptied.pop(want.source_path, None)
+            return False
+        return now - self._emptied.setdefault(want.source_path, now) < HURRIED
+
+    def _again(
+        self,
+        changed: Iterable[SourcePath],
+        busy: Iterable[SourcePath],
+        number: int,
+        hints: Mapping[bytes, Taken] = MappingProxyType({}),
+    ) -> Again | None:
+        now = self.cycle.clock.monotonic()
+
+        def taken(path: SourcePath, *, writing: bool) -> Taken:
+            place = self.cycle.absolute(path)
+            first = hints[place].first if place in hints else now
+            return Taken(place, tree=False, oldest=number, first=first, writing=writing)
+
+        again = Again(
+            changing=tuple(taken(path, writing=True) for path in changed),
+            busy=tuple(taken(path, writing=False) for path in busy),
+        )
+        return again if again.changing or again.busy else None
 
     def _receive(self, part: Slice, looked_ns: int) -> list[SourcePath]:
         self._recent.update(outcome.source_path for outcome in part.outcomes if outcome.stat is not None)

@@ -302,7 +302,6 @@ def test_the_barrier_costs_next_to_nothing_at_idle(rig):
 
 def test_a_barrier_without_time_says_pending(rig):
     """A question that may not wait, asked after a write, does not claim to be current."""
-    rig.loop._stepper.writer.cycle  # the loop runs
     states = set()
     for number in range(20):
         rig.write("n.md", f"text {number}")

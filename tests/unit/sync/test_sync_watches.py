@@ -39,7 +39,9 @@ def test_the_kinds_of_events_say_what_the_writer_does():
         ]
     )
     assert [hint.kind for hint in harvest.hints] == [Kind.WRITING] * 2 + [Kind.DONE] * 4 + [Kind.TOUCHED]
-    assert [hint.path for hint in harvest.hints] == [b"/r/" + name for name in (b"a", b"b", b"c", b"d", b"e", b"f", b"g")]
+    assert [hint.path for hint in harvest.hints] == [
+        b"/r/" + name for name in (b"a", b"b", b"c", b"d", b"e", b"f", b"g")
+    ]
 
 
 def test_an_event_about_a_folder_means_all_below_it():

@@ -1,0 +1,400 @@
+"""Lost events, limits, permissions, mounts and a full disk cost time and are named; they never cost truth."""
+
+import contextlib
+import errno
+import os
+import shutil
+import signal
+import subprocess
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from indexerd.ports import SourceFault
+from indexerd.sync import Watcher
+from tests.fakes.plain_user import plain_user_folder
+from tests.fakes.sync_rig import Rig
+
+LIMITS = Path("/proc/sys/fs/inotify")
+is_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
+
+
+@contextlib.contextmanager
+def limit(name, value):
+    """Set an inotify limit of the machine for the length of a block."""
+    file = LIMITS / name
+    before = file.read_text()
+    try:
+        file.write_text(str(value))
+        yield
+    finally:
+        file.write_text(before)
+
+
+class Failing:
+    """A state directory whose named operations fail while `cause` is set."""
+
+    def __init__(self, real, *operations):
+        self._real, self._operations, self.cause, self.failures = real, operations, 0, 0
+
+    def __getattr__(self, name):
+        operation = getattr(self._real, name)
+        if name not in self._operations:
+            return operation
+
+        def failing(*args):
+            if self.cause:
+                self.failures += 1
+                raise OSError(self.cause, os.strerror(self.cause))
+            return operation(*args)
+
+        return failing
+
+
+@is_root
+@pytest.mark.root
+def test_lost_events_lead_to_a_full_scan(tmp_path):
+    """A queue of 16 events overflows under a burst: it is counted, said, and made up for by itself."""
+    with limit("max_queued_events", 16), Rig(tmp_path) as rig:
+        rig.write("n.md", "first")
+        for number in range(5):
+            (rig.root / f"d{number}").mkdir()
+        rig.start()
+        watcher = rig.loop._stepper.watcher
+        with watcher._lock:  # nobody reads meanwhile: as if the daemon were stopped
+            for number in range(300):
+                rig.write(f"d{number % 5}/{number}.md", f"text {number}")
+            (rig.root / "n.md").unlink()
+        rig.until(lambda: rig.loop.status().overflows >= 1)
+        rig.until(lambda: rig.loop.status().state == "current", seconds=30)
+        assert len(rig.paths()) == 300
+        assert rig.digest() == rig.scratch_digest(tmp_path / "scratch")
+        rig.write("d1/after.md", "seen by the new watch")
+        rig.until(lambda: rig.text("d1/after.md") is not None)
+
+
+@is_root
+@pytest.mark.root
+def test_after_lost_events_nobody_is_told_current_before_the_scan(tmp_path):
+    """From the overflow until the scan is published the barrier says pending."""
+    with limit("max_queued_events", 16), Rig(tmp_path) as rig:
+        rig.start()
+        with rig.loop._stepper.watcher._lock:
+            for number in range(100):
+                rig.write(f"{number}.md", "text")
+        states = set()
+        while (state := rig.barrier(0.001)) != "current":
+            states.add(state)
+        assert states == {"pending"}
+        assert len(rig.paths()) == 100
+
+
+@is_root
+@pytest.mark.root
+def test_overflow_upon_overflow_is_made_up_for_with_few_scans(tmp_path):
+    """A hundred bursts that each overflow lead to a handful of scans, not to a hundred."""
+    with limit("max_queued_events", 16), Rig(tmp_path) as rig:
+        rig.start()
+        surveys = []
+        cycle = rig.loop._stepper.writer.cycle
+        scan = cycle.scanner.scan
+        cycle.scanner.scan = lambda *args, **kwargs: (surveys.append(1), scan(*args, **kwargs))[1]
+        for burst in range(100):
+            for number in range(30):
+                rig.write(f"{number}.md", f"{burst} {number}")
+        rig.until(lambda: rig.loop.status().state == "current", seconds=60)
+        assert rig.loop.status().overflows > 0
+        assert len(surveys) < 10
+        assert rig.digest() == rig.scratch_digest(tmp_path / "scratch")
+
+
+@is_root
+@pytest.mark.root
+def test_folders_beyond_the_watch_limit_are_looked_at_instead(tmp_path):
+    """With 20 watches and 60 folders every change is still found by the barrier, and the limit is named."""
+    with Rig(tmp_path) as rig:
+        for number in range(60):
+            rig.write(f"d{number}/n.md", "first")
+        with limit("max_user_watches", 20):
+            rig.start()
+            assert "max_user_watches" in rig.loop.status().problems[0].detail
+            assert rig.loop.status().state == "degraded"
+            for number in range(60):
+                rig.write(f"d{number}/n.md", f"text {number}")
+                rig.settle()
+                assert rig.text(f"d{number}/n.md") == f"text {number}"
+        rig.loop.reconcile()
+        rig.settle()
+        assert rig.problems() == set()
+        assert rig.loop.status().watches == 61
+
+
+@is_root
+@pytest.mark.root
+def test_the_watch_limit_reached_later_is_noticed(tmp_path):
+    """Folders made after the limit is reached are named as unwatched, and their files found."""
+    with limit("max_user_watches", 20), Rig(tmp_path) as rig:
+        rig.start()
+        for number in range(40):
+            rig.write(f"d{number}/n.md", f"text {number}")
+        rig.settle()
+        assert len(rig.paths()) == 40
+        assert rig.problems() == {"watch_limit"}
+        shutil.rmtree(rig.root)
+        rig.root.mkdir()
+        rig.until(lambda: rig.problems() == set())
+
+
+@is_root
+@pytest.mark.root
+def test_without_any_inotify_instance_the_roots_are_scanned(tmp_path):
+    """When no descriptor is to be had, it is said, and the barrier looks for itself."""
+    with limit("max_user_instances", 0), Rig(tmp_path) as rig:
+        rig.write("n.md", "first")
+        rig.start()
+        assert rig.problems() == {"polling"}
+        rig.write("sub/m.md", "second")
+        rig.settle()
+        assert rig.paths() == ["n.md", "sub/m.md"]
+
+
+def test_with_polling_changes_are_found_without_anybody_asking(tmp_path):
+    """No watcher at all: a scan finds a change within the interval."""
+    with Rig(tmp_path, watch=False, poll_seconds=0.2) as rig:
+        rig.write("n.md", "first")
+        rig.start()
+        rig.write("n.md", "second")
+        rig.until(lambda: rig.text("n.md") == "second")
+        assert rig.loop.status().state in {"current", "pending"}
+
+
+def test_a_watch_thread_that_dies_is_replaced(tmp_path, monkeypatch):
+    """An error in the watch thread is made up for by a new watch and a full scan."""
+    with Rig(tmp_path) as rig:
+        rig.start()
+        drain = Watcher.drain
+        monkeypatch.setattr(Watcher, "drain", lambda _self: 1 / 0)
+        rig.write("n.md", "first")
+        watcher = rig.loop._stepper.watcher
+        rig.until(lambda: not watcher.statistics().alive)
+        monkeypatch.setattr(Watcher, "drain", drain)
+        rig.until(lambda: watcher.statistics().alive and rig.text("n.md") == "first")
+        rig.write("n.md", "second")
+        rig.until(lambda: rig.text("n.md") == "second")
+
+
+def test_an_unreadable_folder_holds_its_documents():
+    """A folder without permissions keeps its documents, held; back with permissions they are eligible again."""
+    with plain_user_folder() as folder, Rig(folder) as rig:
+        rig.write("sub/s.md", "first")
+        rig.write("n.md", "first")
+        rig.start()
+        (rig.root / "sub").chmod(0)
+        rig.settle()
+        assert (rig.paths(), rig.loop.held()) == (["n.md", "sub/s.md"], {"sub/s.md"})
+        assert rig.loop.status().held[0].source_path == "sub/s.md"
+        (rig.root / "sub").chmod(0o755)
+        rig.settle()
+        assert rig.loop.held() == frozenset()
+        rig.write("sub/s.md", "second")
+        rig.settle()
+        assert rig.text("sub/s.md") == "second"
+
+
+def test_an_unreadable_file_is_held_and_the_others_go_on():
+    """One file without permissions is listed with its cause; ten files, nine indexed."""
+    with plain_user_folder() as folder, Rig(folder) as rig:
+        for number in range(10):
+            rig.write(f"{number}.md", "first")
+        (rig.root / "3.md").chmod(0)
+        rig.start()
+        assert len(rig.paths()) == 9
+        assert [(e.source_path, e.reason) for e in rig.loop.status().skipped] == [("3.md", "EACCES")]
+        (rig.root / "3.md").chmod(0o644)
+        (rig.root / "4.md").chmod(0)
+        rig.settle()
+        assert len(rig.paths()) == 10
+        assert rig.loop.held() == {"4.md"}
+        assert rig.loop.status().skipped == ()
+        (rig.root / "4.md").chmod(0o644)
+        rig.settle()
+        assert rig.loop.held() == frozenset()
+
+
+def test_an_unreadable_root_holds_everything():
+    """A root without permissions is no empty root."""
+    with plain_user_folder() as folder, Rig(folder) as rig:
+        rig.write("sub/s.md", "first")
+        rig.start()
+        rig.root.chmod(0)
+        rig.settle()
+        assert (rig.paths(), rig.loop.held()) == (["sub/s.md"], {"sub/s.md"})
+        assert rig.problems() == {"root_unavailable"}
+        rig.root.chmod(0o755)
+        rig.until(lambda: rig.problems() == set())
+        assert rig.loop.held() == frozenset()
+
+
+@is_root
+@pytest.mark.root
+def test_an_unmounted_root_holds_its_documents(tmp_path):
+    """A file system taken away leaves all documents held; brought back, nothing is made anew."""
+    disk = tmp_path / "disk"
+    (tmp_path / "root").mkdir()
+    disk.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "none", disk], check=True)
+    try:
+        (disk / "n.md").write_text("first")
+        subprocess.run(["mount", "--bind", disk, tmp_path / "root"], check=True)
+        with Rig(tmp_path) as rig:
+            rig.start()
+            generation = rig.generation()
+            subprocess.run(["umount", rig.root], check=True)
+            rig.settle()
+            assert (rig.paths(), rig.loop.held()) == (["n.md"], {"n.md"})
+            subprocess.run(["mount", "--bind", disk, rig.root], check=True)
+            rig.settle()
+            assert (rig.loop.held(), rig.generation()) == (frozenset(), generation)
+            (disk / "n.md").write_text("second")
+            rig.settle()
+            assert rig.text("n.md") == "second"
+    finally:
+        subprocess.run(["umount", tmp_path / "root"], check=False, stderr=subprocess.DEVNULL)
+        subprocess.run(["umount", disk], check=False)
+
+
+@is_root
+@pytest.mark.root
+def test_a_file_system_mounted_inside_the_root_is_seen_and_held_when_it_goes(tmp_path):
+    """No event tells of a mount below the root; its files are found all the same, and held once it is gone."""
+    with Rig(tmp_path) as rig:
+        inner = rig.root / "inner"
+        inner.mkdir()
+        rig.start()
+        subprocess.run(["mount", "-t", "tmpfs", "none", inner], check=True)
+        try:
+            (inner / "m.md").write_text("on the mount")
+            rig.until(lambda: rig.text("inner/m.md") == "on the mount")
+            subprocess.run(["umount", inner], check=True)
+            rig.until(lambda: rig.loop.held() == {"inner/m.md"})
+        finally:
+            subprocess.run(["umount", inner], check=False, stderr=subprocess.DEVNULL)
+
+
+@pytest.mark.parametrize("cause", [errno.ENOSPC, errno.EIO, errno.EACCES, errno.EMFILE])
+def test_a_publish_that_fails_changes_nothing_and_is_tried_again(tmp_path, cause):
+    """While writing fails the last generation stands and the problem is named; then it clears by itself."""
+    with Rig(tmp_path, wrap=lambda real: Failing(real, "write_new", "replace")) as rig:
+        rig.write("n.md", "first")
+        rig.start()
+        generation = rig.generation()
+        rig.fs.cause = cause
+        rig.write("n.md", "second")
+        rig.until(lambda: "publish_failed" in rig.problems())
+        assert (rig.generation(), rig.text("n.md")) == (generation, "first")
+        assert rig.barrier(0.05) == "pending"
+        assert rig.loop.status().state == "degraded"
+        rig.write("m.md", "meanwhile")
+        rig.fs.cause = 0
+        rig.until(lambda: rig.loop.status().state == "current")
+        assert (rig.text("n.md"), rig.text("m.md"), rig.problems()) == ("second", "meanwhile", set())
+
+
+def test_a_question_during_a_long_failure_is_answered_at_once(tmp_path):
+    """While the next try is further away than anybody would wait, nobody waits."""
+    with Rig(tmp_path, wrap=lambda real: Failing(real, "write_new")) as rig:
+        rig.start()
+        rig.fs.cause = errno.ENOSPC
+        rig.write("n.md", "first")
+        rig.until(lambda: rig.loop.status().problems and rig.loop.status().problems[0].count >= 2)
+        began = time.monotonic()
+        assert rig.barrier(0.1) == "pending"
+        assert time.monotonic() - began < 0.09
+        rig.fs.cause = 0
+
+
+def test_a_checkpoint_that_fails_is_named_and_tried_again(tmp_path):
+    """A flush that fails leaves answers as they are and shows until one succeeds."""
+    with Rig(tmp_path, wrap=lambda real: Failing(real, "flush_file", "flush_directory")) as rig:
+        rig.start()
+        rig.fs.cause = errno.EIO
+        rig.write("n.md", "first")
+        rig.settle()
+        assert rig.text("n.md") == "first"
+        rig.until(lambda: "upkeep_failed" in rig.problems())
+        rig.fs.cause = 0
+        rig.until(lambda: rig.store.statistics().durable_generation == rig.generation())
+        rig.until(lambda: rig.problems() == set())
+
+
+def test_what_was_published_becomes_durable_by_itself(tmp_path):
+    """Within a moment after a publish the generation is durable, with nobody asking."""
+    with Rig(tmp_path) as rig:
+        rig.write("n.md", "first")
+        rig.start()
+        for number in range(3):
+            rig.write("n.md", f"text {number}")
+            rig.settle()
+            rig.until(lambda: rig.store.statistics().durable_generation == rig.generation(), seconds=5)
+
+
+def test_an_unexpected_error_in_a_step_is_named_and_outlived(tmp_path, monkeypatch):
+    """A fault of our own keeps the last generation, says so, and is tried again."""
+    with Rig(tmp_path) as rig:
+        rig.write("n.md", "first")
+        rig.start()
+        cycle = type(rig.loop._stepper.writer.cycle)
+        look = cycle.look
+        monkeypatch.setattr(cycle, "look", lambda *_: 1 / 0)
+        rig.write("n.md", "second")
+        rig.until(lambda: "sync_failed" in rig.problems())
+        assert rig.text("n.md") == "first"
+        monkeypatch.setattr(cycle, "look", look)
+        rig.until(lambda: rig.loop.status().state == "current")
+        assert rig.text("n.md") == "second"
+
+
+def test_a_killed_worker_process_costs_nothing(tmp_path):
+    """Workers killed in the middle of a first index: every file is indexed all the same."""
+    with Rig(tmp_path, watch=False, workers=2) as rig:
+        for number in range(200):
+            rig.write(f"{number}.md", f"# Note {number}\n\n" + f"words of note {number} in many lines\n" * 800)
+        done = threading.Event()
+
+        def kill():
+            while not done.is_set():
+                bulk = rig.loop._stepper.writer._bulk
+                for worker in bulk._started if bulk is not None else ():
+                    if worker._process is not None:
+                        worker._process.send_signal(signal.SIGKILL)
+                done.wait(0.7)
+
+        killer = threading.Thread(target=kill)
+        killer.start()
+        try:
+            assert rig.loop.sync_once().added == 200
+        finally:
+            done.set()
+            killer.join()
+
+
+def test_a_file_that_never_holds_still_is_listed_by_one_shot(tmp_path):
+    """One shot gives a file that changes during every read up after a while, says so, and indexes the rest."""
+    with Rig(tmp_path, watch=False) as rig:
+        rig.write("still.md", "text")
+        rig.write("busy.md", "text")
+        read = rig.loop._sources.read
+
+        class Restless:
+            absolute = rig.loop._sources.absolute
+
+            def read(self, path):
+                return read(path) if path != "busy.md" else changing
+
+        changing = SourceFault("source_changed", "changed during each of 3 reads")
+        object.__setattr__(rig.loop._stepper.writer.cycle, "sources", Restless())
+        report = rig.loop.sync_once()
+        assert rig.paths() == ["still.md"]
+        assert [(e.source_path, e.reason) for e in report.skipped] == [("busy.md", "source_changed")]
