@@ -182,23 +182,37 @@ def folded_codes(codes: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint32]:
     return folded
 
 
-# Bounded: clusters come from documents. Emoji, accents in NFD and vowel signs repeat; 4,096 hold a corpus' worth.
-@lru_cache(maxsize=4096)
+# Longer clusters do not repeat, and would fill the memory.
+_KEPT_CLUSTER = 16
+
+
 def rewrite(cluster: str) -> str:
     """Rewrite a plain character and the awkward ones after it as characters that each fold to one code point.
 
     The result keeps case (parts need it) and marks with BREAK where a symbol's letters begin and end.
     """
+    return _kept_rewrite(cluster) if len(cluster) <= _KEPT_CLUSTER else _rewrite(cluster)
+
+
+# Bounded: clusters come from documents. Emoji, accents in NFD and vowel signs repeat; 4,096 hold a corpus' worth.
+@lru_cache(maxsize=4096)
+def _kept_rewrite(cluster: str) -> str:
+    return _rewrite(cluster)
+
+
+def _rewrite(cluster: str) -> str:
     visible = (char if char != BREAK else " " for char in cluster if not is_ignorable(char))
     spelled = "".join(map(_spell, visible))
     return "".join(map(_single, unicodedata.normalize("NFKC", spelled)))
 
 
+@lru_cache(maxsize=1024)
 def _spell(char: str) -> str:
     spelled = unicodedata.normalize("NFKC", char)
     return f"{BREAK}{spelled}{BREAK}" if is_symbol_with_letters(char, spelled) else char
 
 
+@lru_cache(maxsize=1024)
 def _single(char: str) -> str:
     folded = fold(char)
     if len(folded) == 1 or char == BREAK:

@@ -3,6 +3,7 @@
 It shares with the real one only data: what a character folds to, and which characters are invisible or spaceless.
 """
 
+import itertools
 import unicodedata
 from collections import Counter
 
@@ -48,11 +49,11 @@ def read(text):
         if char == BREAK:
             breaks.add(len(chars))
             continue
-        if unicodedata.category(char) in ("Cs", "Co", "Cn"):
-            char = " "
-        for folded in fold(char):
+        known = unicodedata.category(char) not in ("Cs", "Co", "Cn")
+        expanded = fold(char) if known else " "
+        for folded in expanded:
             chars.append(folded)
-            kinds.append("u" if char.isupper() else kind_of(folded if len(fold(char)) > 1 else char))
+            kinds.append("u" if char.isupper() else kind_of(folded if len(expanded) > 1 else char))
     return "".join(chars), "".join(kinds), breaks
 
 
@@ -95,7 +96,7 @@ def spans(text):
     """Return folded text, (start, end, kind) of every term, and how many of them count into the length."""
     chars, kinds, breaks = read(text)
     runs = runs_of(kinds)
-    links = [link(chars, kinds, left, right) for left, right in zip(runs, runs[1:], strict=False)]
+    links = [link(chars, kinds, left, right) for left, right in itertools.pairwise(runs)]
     found = []
     for run in runs:
         parts = parts_of(run, kinds, breaks)
