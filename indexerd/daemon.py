@@ -3,8 +3,8 @@
 Owns: what begins before what, what ends after what, which signal means what.
 Knows nothing of: documents, queries, what a part does once it runs.
 Invariants: 1. the store is locked before the socket is touched, and the socket answers before the first scan begins.
-    2. at the end: no new calls, running ones finish, the sync stops, the store is made durable and closed. 3. at idle the
-    main thread sleeps.
+    2. at the end: no new calls, running ones finish, the sync stops, the store is made durable and closed. 3. at idle
+    the main thread sleeps.
 Purity: shell (signals, process, the manager's socket).
 See: docs/operations.md (start, stop, systemd).
 """

@@ -70,7 +70,8 @@ class Connection:
         encoded = self._encoder().reply(request_id, result)
         if len(encoded) <= self._limits.out_bytes:
             return encoded
-        message = f"the reply would have {len(encoded)} bytes, the limit is {self._limits.out_bytes}: ask for less (k, lines, limit)"
+        size = f"the reply would have {len(encoded)} bytes, the limit is {self._limits.out_bytes}"
+        message = f"{size}: ask for less (k, lines, limit)"
         return self.failure(request_id, WireError(code="too_large", message=message))
 
     def failure(self, request_id: MessageId, error: WireError) -> bytes:
