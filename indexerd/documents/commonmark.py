@@ -55,12 +55,13 @@ HTML_ENDS = {
 
 _REFERENCE = re.compile(
     r"""\[(?=[^\]]*[^\s\]])(?:[^\[\]\\]|\\.){1,999}+\]:[ \t]*+\n?[ \t]*+"""
-    r"""(?:<(?:[^<>\\\n]|\\.)*+>|[^\s<\x00-\x1f][^\s\x00-\x1f]*+)"""
+    r"""(?:<(?:[^<>\\\n]|\\.)*+>|(?P<bare>[^\s<\x00-\x1f][^\s\x00-\x1f]*+))"""
     r"""(?:(?:[ \t]++\n?[ \t]*+|\n[ \t]*+)"""
     r"""(?:"(?:[^"\\]|\\.)*+"|'(?:[^'\\]|\\.)*+'|\((?:[^()\\]|\\.)*+\))[ \t]*+(?=\n|\Z)"""
     r"""|[ \t]*+(?=\n|\Z))\n?""",
     re.DOTALL,
 )
+_PARENTHESIS = re.compile(r"\\.|[()]")
 
 
 def html_kind(line: str) -> str:
@@ -400,5 +401,17 @@ def _skip_references(paragraph: list[str]) -> int:
     content = "\n".join(line.strip(" \t\r") for line in paragraph)
     position = 0
     while position < len(content) and (match := _REFERENCE.match(content, position)):
+        if match["bare"] and not _balanced(match["bare"]):
+            break
         position = match.end()
     return len(paragraph) if position >= len(content) else content.count("\n", 0, position)
+
+
+def _balanced(destination: str) -> bool:
+    """Return whether the parentheses of a link destination pair up, escaped ones aside."""
+    depth = 0
+    for parenthesis in _PARENTHESIS.findall(destination):
+        depth += {"(": 1, ")": -1}.get(parenthesis, 0)
+        if depth < 0:
+            return False
+    return depth == 0

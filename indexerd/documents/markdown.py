@@ -118,6 +118,9 @@ class _QuickScanner:
             title = clean_title("\n".join(line.strip(" \t\r") for line in lines))
             self.headings.append(Heading(first, event.end(), 1 if scan[start + 1] == "=" else 2, title))
             self._floor = event.end()
+        elif scan.startswith("--", start + 1) and not scan.startswith("---", start + 1):
+            # Two hyphens are words: a paragraph that the next line may underline.
+            raise _NeedsContainersError
         elif scan[start + 1] == "-":
             # A thematic break, or an empty list item: in both cases no paragraph reaches over it.
             self._floor = event.end()

@@ -10,10 +10,10 @@ See: docs/search.md (fields).
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
-from urllib.parse import unquote_to_bytes
 
 from indexerd.documents.outline import Block, Heading
 from indexerd.model import MetadataValue
+from indexerd.naming import decode_name
 
 # A tag stands at a word's start and holds a character that is no digit (`#12` is an issue).
 # The look-behind comes second: a pattern that begins with a literal is searched at memory speed.
@@ -98,7 +98,15 @@ def title_of(front_matter: Iterator[str], declared: str, headings: Sequence[Head
 
 def path_words(source_path: str) -> tuple[str, str]:
     """Return (file name without its ending, folders), decoded for reading and searching."""
-    plain = unquote_to_bytes(source_path).decode(errors="replace") if "%" in source_path else source_path
+    plain = _decoded(source_path) if "%" in source_path else source_path
     folders, _, name = plain.rpartition("/")
     stem, dot, _ = name.rpartition(".")
     return (stem if dot and stem else name), folders
+
+
+def _decoded(source_path: str) -> str:
+    try:
+        return decode_name(source_path).decode(errors="replace")
+    except ValueError:
+        # Not a spelling of ours: its own words are the best there are.
+        return source_path

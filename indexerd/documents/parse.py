@@ -138,7 +138,7 @@ def parse_document(source_path: SourcePath, raw: bytes, settings: Settings) -> P
         file_name,
         folders,
         front_lines,
-        text.count("\n") + (not text.endswith("\n") and bool(text)),
+        raw.count(b"\n") + (not raw.endswith(b"\n") and bool(raw)),
         front.unread_keys,
         _problems(decoded, front),
         tuple(_chunks(raw, decoded, front, body, cuts)),
