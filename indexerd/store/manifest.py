@@ -77,9 +77,8 @@ class Manifest:
 
 def encode_manifest(manifest: Manifest) -> bytes:
     """Return the manifest file's bytes."""
-    segments = [(*ref.file, ref.generation) for ref in manifest.segments]
     counts = (manifest.documents, manifest.chunks, manifest.text_bytes)
-    return seal(MAGIC, FORMAT_VERSION, pack((manifest.generation, manifest.settings, segments, counts)))
+    return seal(MAGIC, FORMAT_VERSION, pack((manifest.generation, manifest.settings, manifest.segments, counts)))
 
 
 def decode_manifest(data: bytes | memoryview, where: str) -> Manifest:
@@ -129,7 +128,7 @@ def is_count(value: Any) -> bool:
 
 def _manifest(value: Any) -> Manifest:
     generation, settings, segments, (documents, chunks, text_bytes) = value
-    refs = tuple(SegmentRef(file_ref(item[:3]), item[3]) for item in segments if _four(item))
+    refs = tuple(SegmentRef(file_ref(file), newest) for file, newest in segments)
     numbers = (generation, documents, chunks, text_bytes, *(ref.generation for ref in refs))
     if not (all(map(is_count, numbers)) and isinstance(settings, str)):
         raise ValueError("a number or the settings are malformed")
@@ -141,9 +140,3 @@ def _manifest(value: Any) -> Manifest:
         chunks=chunks,
         text_bytes=text_bytes,
     )
-
-
-def _four(item: Any) -> bool:
-    if not (isinstance(item, list) and len(item) == 4):
-        raise ValueError("a segment reference is malformed")
-    return True

@@ -8,9 +8,12 @@ Purity: pure.
 See: docs/operations.md (history).
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import TypeVar
 
 from indexerd.store.slots import KeptGeneration
+
+File = TypeVar("File", bound=Hashable)
 
 _MINUTE_NS = 60 * 10**9
 _HOUR_NS = 60 * _MINUTE_NS
@@ -34,14 +37,14 @@ def history_limit_bytes(live_text_bytes: int, factor: float) -> int:
 
 
 def plan_retention(
-    kept: Sequence[KeptGeneration], now_ns: int, files: Callable[[int], Mapping[str, int]], limit_bytes: int
+    kept: Sequence[KeptGeneration], now_ns: int, files: Callable[[int], Mapping[File, int]], limit_bytes: int
 ) -> frozenset[int]:
     """Return the generations to keep.
 
     Args:
         kept: Ascending, at least one.
         now_ns: Wall time.
-        files: Names and sizes of a generation's files.
+        files: Sizes of a generation's files, by whatever names them.
         limit_bytes: For all files that the newest generation does not name.
     """
     newest = kept[-1].generation
@@ -66,7 +69,7 @@ def _within(
     newest: int,
     pinned: Sequence[int],
     wanted: Sequence[int],
-    files: Callable[[int], Mapping[str, int]],
+    files: Callable[[int], Mapping[File, int]],
     limit_bytes: int,
 ) -> set[int]:
     """Return the pinned, then the wanted, newest first, for as long as their files fit."""

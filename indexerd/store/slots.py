@@ -84,10 +84,9 @@ class Slot:
 
 def encode_slot(slot: Slot) -> bytes:
     """Return the slot file's bytes."""
-    kept = [(k.generation, tuple(k.manifest), k.published_at_ns, tuple(k.change), k.pinned_until_ns) for k in slot.kept]
     roots = [(_os_bytes(root.path), _os_bytes(root.label), root.prefixed) for root in slot.roots]
     numbers = (slot.revision, slot.ceiling, slot.next_serial, slot.closed)
-    return seal(MAGIC, FORMAT_VERSION, pack((slot.store_id, numbers, roots, kept)))
+    return seal(MAGIC, FORMAT_VERSION, pack((slot.store_id, numbers, roots, slot.kept)))
 
 
 def decode_slot(data: bytes | memoryview, where: str) -> Slot:

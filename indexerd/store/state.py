@@ -52,10 +52,10 @@ class State:
         """Return every file that the slot names, directly or through a manifest."""
         return named_files(self.slot, self.manifests)
 
-    def files_of(self, generation: int) -> dict[str, int]:
-        """Return names and sizes of a kept generation's segments; none if its manifest could not be read."""
+    def files_of(self, generation: int) -> dict[FileRef, int]:
+        """Return the sizes of a kept generation's segments; none if its manifest could not be read."""
         manifest = self.manifests.get(generation)
-        return {ref.name: ref.file.length for ref in manifest.segments} if manifest else {}
+        return {ref.file: ref.file.length for ref in manifest.segments} if manifest else {}
 
 
 def empty_state(store_id: str) -> State:
@@ -83,7 +83,9 @@ def named_files(slot: Slot | None, manifests: Mapping[int, Manifest]) -> frozens
         return frozenset()
     manifest_names = {kept.manifest.name(Kind.MANIFEST) for kept in slot.kept}
     present = [manifests[kept.generation] for kept in slot.kept if kept.generation in manifests]
-    return frozenset(manifest_names | {ref.name for manifest in present for ref in manifest.segments})
+    # Most generations share most segments: each name is made once.
+    files = {ref.file for manifest in present for ref in manifest.segments}
+    return frozenset(manifest_names | {file.name(Kind.SEGMENT) for file in files})
 
 
 def pinned(state: State, generations: Collection[int], until_ns: int) -> State:
