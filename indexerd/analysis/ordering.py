@@ -4,6 +4,7 @@ Owns: the order of numbers and of strings.
 Knows nothing of: what they mean.
 Invariants: 1. numbers ascend; strings ascend by code point, as Python sorts them.
 Purity: pure.
+See: docs/on-disk-format.md (postings).
 """
 
 from collections.abc import Sequence
