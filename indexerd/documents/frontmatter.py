@@ -25,7 +25,10 @@ _MAX_DEPTH = 16
 
 _OPENING = re.compile(r"---[ \t]*\r?\n")
 _CLOSING = re.compile(r"\n(?:---|\.\.\.)[ \t]*+\r?(?:\n|\Z)")
-_KEY_LINE = re.compile(r"^[\"']?([^\s#\"':,\[\]{}\-][^\n\"':]{0,100}?)[\"']?[ \t]*:(?=[ \t\r\n]|\Z)", re.MULTILINE)
+# Indented ones too: a tab before `acl:` makes bad YAML, and must not make a public document.
+_KEY_LINE = re.compile(
+    r"^[ \t\-]*+[\"']?([^\s#\"':,\[\]{}\-][^\n\"':]{0,100}?)[\"']?[ \t]*+:(?=[ \t\r\n]|\Z)", re.MULTILINE
+)
 _PARSER = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 
 
