@@ -11,7 +11,7 @@ See: docs/search.md (ranking).
 
 import math
 import weakref
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -57,19 +57,23 @@ def _weighted(frequencies: npt.NDArray[np.uint32], columns: Sequence[int]) -> Fl
 _EXACT_COLUMNS: Final = tuple(column for column in Column if column % 2 == 0)
 
 
+# Lists this long are wanted by many queries and cost more to prepare than to score; of a segment, at most this many
+# postings are kept ready (32 bytes each).
+_LONG_LIST: Final = 1024
+_KEPT_POSTINGS: Final = 1 << 19
+
+
 class Tables:
-    """Weighted counts of each frequency row of a segment, and its length norms for the last average lengths asked for.
+    """Weighted counts of each frequency row of a segment, length norms for the last averages asked for, ready lists.
 
     Attributes:
         every: Exact and stem counts.
         exact: Exact counts alone.
         bonus: What being exact adds.
         every_and_bonus: For a word that is its own stem.
-        strongest: Largest count of each list asked for.
-        wholes: By terms, the chunks that hold a word only as an identifier that is not stemmed.
     """
 
-    __slots__ = ("_lengths", "_norms", "_shortest", "bonus", "every", "every_and_bonus", "exact", "strongest", "wholes")
+    __slots__ = ("_kept", "_lengths", "_norms", "_room", "_shortest", "bonus", "every", "every_and_bonus", "exact")
 
     def __init__(self, segment: "Segment") -> None:
         frequencies = segment.postings.frequencies
@@ -77,12 +81,23 @@ class Tables:
         self.exact = _weighted(frequencies, _EXACT_COLUMNS)
         self.bonus = self.exact * EXACT_BONUS
         self.every_and_bonus = self.every + self.bonus
-        self.strongest: dict[tuple[str, bool], float] = {}
-        self.wholes: dict[tuple[int, ...], tuple[ChunkArray, FloatArray] | None] = {}
+        self._kept: dict[Hashable, WordList] = {}
+        self._room = _KEPT_POSTINGS
         self._lengths = segment.lengths
         holding = self._lengths[self._lengths > 0]
         self._shortest = float(holding.min()) if len(holding) else 0.0
         self._norms: dict[float, FloatArray] = {}
+
+    def kept(self, key: Hashable) -> "WordList | None":
+        """Return a list that was kept."""
+        return self._kept.get(key)
+
+    def keep(self, key: Hashable, words: "WordList") -> None:
+        """Keep a list ready if it is long and there is room."""
+        if _LONG_LIST <= len(words) <= self._room:
+            self._room -= len(words)
+            words.prepare()
+            self._kept[key] = words
 
     def norms(self, average: float) -> FloatArray:
         """Return k1 (1 - b + b dl / average) of every chunk."""
@@ -116,37 +131,59 @@ class WordList:
         chunks: Ordinals, ascending, eligible or not.
     """
 
-    __slots__ = ("_codes", "_exact", "_table", "chunks")
+    __slots__ = ("_codes", "_counts", "_exact", "_strongest", "_table", "chunks")
 
     def __init__(
         self,
         chunks: ChunkArray,
         codes: npt.NDArray[np.unsignedinteger | np.signedinteger],
         table: FloatArray,
-        exact: tuple[ChunkArray, FloatArray] | None = None,
+        exact: tuple[npt.NDArray[np.intp], FloatArray] | None = None,
     ) -> None:
+        """Make a list.
+
+        Args:
+            chunks: The chunks.
+            codes: For each its row in `table`.
+            table: Weighted counts.
+            exact: Positions in the list, ascending, and what is added there.
+        """
         self.chunks, self._codes, self._table, self._exact = chunks, codes, table, exact
+        self._counts: FloatArray | None = None
+        self._strongest: float | None = None
 
     def __len__(self) -> int:
         return len(self.chunks)
 
+    def prepare(self) -> None:
+        """Compute all counts once, for a list that is kept."""
+        counts = self.frequencies()
+        self._strongest, self._counts = float(counts.max()), counts
+
+    def strongest(self) -> float | None:
+        """Return the largest count of a prepared list."""
+        return self._strongest
+
     def frequencies(self) -> FloatArray:
-        """Return the weighted count in every chunk of the list."""
+        """Return the weighted count in every chunk of the list; not to be changed."""
+        if self._counts is not None:
+            return self._counts
         counts: FloatArray = self._table[self._codes]
         if self._exact is not None:
-            chunks, bonus = self._exact
-            counts[self.chunks.searchsorted(chunks)] += bonus
+            places, bonus = self._exact
+            counts[places] += bonus
         return counts
 
     def frequencies_at(self, positions: npt.NDArray[np.intp]) -> FloatArray:
         """Return the weighted counts at some positions of the list."""
+        if self._counts is not None:
+            return self._counts[positions]
         counts: FloatArray = self._table[self._codes[positions]]
         if self._exact is not None:
-            exact_chunks, bonus = self._exact
-            chunks = self.chunks[positions]
-            found = exact_chunks.searchsorted(chunks)
-            found[found == len(exact_chunks)] = 0
-            counts += np.where(exact_chunks[found] == chunks, bonus[found], 0.0)
+            places, bonus = self._exact
+            found = places.searchsorted(positions)
+            found[found == len(places)] = 0
+            counts += np.where(places[found] == positions, bonus[found], 0.0)
         return counts
 
     def find(self, chunks: ChunkArray) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.bool_]]:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from indexerd.search.bm25 import K1, ChunkArray, FloatArray, Tables, WordList, idf, part, tables_of
+from indexerd.search.bm25 import K1, ChunkArray, FloatArray, WordList, idf, part, tables_of
 from indexerd.search.view import SegmentView, View
 from indexerd.search.words import QueryWords, name_chunks, weight_of, word_list
 
@@ -169,9 +169,8 @@ class Ranking:
         scorers = []
         for order, words in enumerate(self._lists[index]):
             if words is not None:
-                surface, scale = self.words.searched[order].surface, self.figures[order].scale
-                bound = _bound(tables, (surface, surface == self.words.prefix), words, scale, least)
-                scorers.append(_Scorer(order, words, scale, norms, bound))
+                scale = self.figures[order].scale
+                scorers.append(_Scorer(order, words, scale, norms, _bound(words, scale, least)))
         return sorted(scorers, key=lambda scorer: len(scorer.list))
 
     def _top_of(self, index: int, limit: int, floor: float) -> list[Candidate]:
@@ -246,14 +245,10 @@ def _tied_scores(ranked: list[Candidate]) -> set[float]:
     return {score for score, count in counts.items() if count > 1}
 
 
-def _bound(tables: Tables, key: tuple[str, bool], words: WordList, scale: float, least_norm: float) -> float:
-    """Return what no part of this list exceeds; for long lists the largest count is looked up once."""
-    if len(words) <= _LONG_LIST:
-        return scale
-    strongest = tables.strongest.get(key)
-    if strongest is None:
-        strongest = tables.strongest[key] = float(words.frequencies().max())
-    return scale * strongest / (strongest + least_norm)
+def _bound(words: WordList, scale: float, least_norm: float) -> float:
+    """Return what no part of this list exceeds: closer for lists whose largest count is known."""
+    strongest = words.strongest()
+    return scale if strongest is None else scale * strongest / (strongest + least_norm)
 
 
 def _eligible_parts(view: SegmentView, scorer: _Scorer) -> tuple[ChunkArray, FloatArray]:

@@ -12,10 +12,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from indexerd.analysis import QueryWord, analyze_query, name_key
-from indexerd.search.bm25 import KIND_WEIGHTS, ChunkArray, FloatArray, Tables, WordList, tables_of, union
+from indexerd.search.bm25 import KIND_WEIGHTS, ChunkArray, Tables, WordList, tables_of, union
 
 if TYPE_CHECKING:
     from indexerd.store.segment import Segment
@@ -67,77 +66,65 @@ def weight_of(word: QueryWord) -> float:
 def word_list(segment: "Segment", word: QueryWord, prefix: str) -> WordList | None:
     """Return the list of a word in a segment; None if no chunk holds it."""
     tables = tables_of(segment)
-    if prefix and word.surface == prefix:
-        return _prefix_list(segment, tables, prefix)
+    is_prefix = bool(prefix) and word.surface == prefix
+    key = (word.surface, word.stems, is_prefix)
+    known = tables.kept(key)
+    if known is not None:
+        return known
+    made = _prefix_list(segment, tables, prefix) if is_prefix else _made_list(segment, tables, word)
+    if made is not None:
+        tables.keep(key, made)
+    return made
+
+
+def _made_list(segment: "Segment", tables: Tables, word: QueryWord) -> WordList | None:
     postings = segment.postings
-    terms = [term for term in (postings.find(stem) for stem in word.stems) if term >= 0]
+    terms = [term for term in map(postings.find, word.stems) if term >= 0]
+    if word.stems == (word.surface,):
+        return _own_stem(segment, tables, terms[0]) if terms else None
     exact = postings.find(word.surface)
-    whole = _whole_list(segment, tables, terms, exact)
-    if whole is not None or len(terms) > 1:
-        return _union_list(segment, tables, terms, exact, whole)
-    if not terms:
-        return None
+    if len(terms) != 1:
+        joined = _union_list(segment, tables, terms, exact) if terms or exact >= 0 else None
+        return joined if joined is not None and len(joined) else None
     (term,) = terms
-    if word.surface == word.stems[0] and len(word.stems) == 1:
-        return WordList(postings.chunks_of(term), postings.codes_of(term), tables.every_and_bonus)
-    bonus = _exact_list(segment, tables, exact, term)
-    table = tables.every_and_bonus if exact == term else tables.every
-    return WordList(postings.chunks_of(term), postings.codes_of(term), table, bonus)
+    if exact == term:
+        return _own_stem(segment, tables, term)
+    chunks = postings.chunks_of(term)
+    if exact < 0:
+        return WordList(chunks, postings.codes_of(term), tables.every)
+    exact_chunks = postings.chunks_of(exact)
+    bonus = tables.bonus[postings.codes_of(exact)]
+    places = chunks.searchsorted(exact_chunks)
+    places[places == len(chunks)] = 0
+    inside = chunks[places] == exact_chunks
+    if not inside.all():
+        if bonus[~inside].any():
+            return _union_list(segment, tables, terms, exact)
+        places, bonus = places[inside], bonus[inside]
+    return WordList(chunks, postings.codes_of(term), tables.every, (places, bonus) if len(places) else None)
 
 
-def _exact_list(segment: "Segment", tables: Tables, exact: int, term: int) -> tuple[ChunkArray, FloatArray] | None:
-    """Return chunks of the exact list and what they add; only those that hold the word itself."""
-    if exact < 0 or exact == term:
-        return None
-    chunks, bonus = segment.postings.chunks_of(exact), tables.bonus[segment.postings.codes_of(exact)]
-    holding = bonus > 0
-    if not holding.all():
-        # The exact form may itself be the stem of other words: their chunks are not in the stem's list.
-        chunks, bonus = chunks[holding], bonus[holding]
-    return (chunks, bonus) if len(chunks) else None
+def _own_stem(segment: "Segment", tables: Tables, term: int) -> WordList:
+    """Return the list of a word that is its own stem: the exact form needs no look-up of its own."""
+    return WordList(segment.postings.chunks_of(term), segment.postings.codes_of(term), tables.every_and_bonus)
 
 
-def _whole_list(
-    segment: "Segment", tables: Tables, terms: list[int], exact: int
-) -> tuple[ChunkArray, FloatArray] | None:
-    """Return the chunks that hold the word itself and none of its stems, with what they count; None if there are none.
+def _union_list(segment: "Segment", tables: Tables, terms: list[int], exact: int) -> WordList:
+    """Return the chunks that hold any of the stems, or the word itself though none of its stems.
 
-    Those are identifiers: `FnOnce` is indexed whole and never stemmed, and whoever asks for `fnonce` means it too.
+    The latter hold it as an identifier: `FnOnce` is indexed whole and never stemmed, and `fnonce` asks for it too.
     """
-    if exact < 0 or exact in terms:
-        return None
-    key = (exact, *terms)
-    if key not in tables.wholes:
-        postings = segment.postings
-        chunks, counts = postings.chunks_of(exact), tables.exact[postings.codes_of(exact)]
-        apart = counts > 0
-        for term in terms:
-            apart &= ~_held(chunks, postings.chunks_of(term))
-        tables.wholes[key] = (chunks[apart], counts[apart]) if apart.any() else None
-    return tables.wholes[key]
-
-
-def _held(chunks: ChunkArray, ascending: ChunkArray) -> npt.NDArray[np.bool_]:
-    """Tell which of the chunks are in an ascending list."""
-    places = ascending.searchsorted(chunks)
-    places[places == len(ascending)] = 0
-    held: npt.NDArray[np.bool_] = ascending[places] == chunks
-    return held
-
-
-def _union_list(
-    segment: "Segment",
-    tables: Tables,
-    terms: list[int],
-    exact: int,
-    whole: tuple[ChunkArray, FloatArray] | None,
-) -> WordList:
     postings = segment.postings
     lists = [(postings.chunks_of(term), tables.every[postings.codes_of(term)]) for term in terms]
-    lists += [whole] if whole is not None else []
     if exact >= 0:
-        chunks, bonus = postings.chunks_of(exact), tables.bonus[postings.codes_of(exact)]
-        lists.append((chunks[bonus > 0], bonus[bonus > 0]))
+        chunks, codes = postings.chunks_of(exact), postings.codes_of(exact)
+        counts = tables.bonus[codes]
+        if exact not in terms:
+            stemmed = np.zeros(segment.chunk_count, dtype=np.bool_)
+            for stem_chunks, _ in lists:
+                stemmed[stem_chunks] = True
+            counts = np.where(stemmed[chunks], counts, counts + tables.exact[codes])
+        lists.append((chunks[counts > 0], counts[counts > 0]))
     return union(lists)
 
 

@@ -7,11 +7,15 @@ Purity: pure.
 See: docs/on-disk-format.md (segments).
 """
 
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
+
+# A search compares with the samples in one call, then with six entries. 320,000 terms make 5,000 samples, about 0.4 MB.
+_SAMPLED_EVERY = 64
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -25,6 +29,8 @@ class BytesTable:
 
     offsets: npt.NDArray[np.int64]
     blob: bytes | memoryview
+    # Every so many entries of a table that is searched, made at the first search.
+    _samples: list[bytes] = field(default_factory=list, init=False, repr=False)
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -44,15 +50,23 @@ class BytesTable:
 
     def first_at_least(self, key: bytes) -> int:
         """Return the number of the first entry that is not below `key`, of a table in ascending order."""
-        low, high = 0, len(self)
-        blob, offsets = self.blob, self.offsets
+        samples = self._samples or self._sampled()
+        block = bisect_left(samples, key)
+        low, high = max(block - 1, 0) * _SAMPLED_EVERY, min(block * _SAMPLED_EVERY, len(self))
+        # One conversion for the block: indexing an array for single numbers costs more than comparing the entries.
+        blob, first, bounds = self.blob, low, self.offsets[low : high + 1].tolist()
         while low < high:
             middle = (low + high) >> 1
-            if bytes(blob[offsets[middle] : offsets[middle + 1]]) < key:
+            if bytes(blob[bounds[middle - first] : bounds[middle - first + 1]]) < key:
                 low = middle + 1
             else:
                 high = middle
         return low
+
+    def _sampled(self) -> list[bytes]:
+        samples = [bytes(entry) for entry in self.slices(np.arange(0, len(self), _SAMPLED_EVERY))]
+        object.__setattr__(self, "_samples", samples)
+        return samples
 
     def find(self, key: bytes) -> int:
         """Return the number of an entry of a table in ascending order, -1 if it is not there."""

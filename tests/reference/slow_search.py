@@ -50,11 +50,13 @@ def weighted(row: list[int], *, exact_only: bool = False) -> float:
 
 
 def frequency(passage: Passage, word) -> float:
-    """Return the weighted count of a word: its stems everywhere, and a bonus where it stands as typed."""
-    count = sum(weighted(passage.rows[stem]) for stem in word.stems if stem in passage.rows)
-    if word.surface in passage.rows and any(stem in passage.rows for stem in word.stems):
-        count += EXACT_BONUS * weighted(passage.rows[word.surface], exact_only=True)
-    return count
+    """Return the weighted count of a word: its stems everywhere, and a bonus where it stands as typed.
+
+    An identifier has no stem: where the word stands only as one, that counts.
+    """
+    as_typed = weighted(passage.rows[word.surface], exact_only=True) if word.surface in passage.rows else 0.0
+    stemmed = [weighted(passage.rows[stem]) for stem in word.stems if stem in passage.rows]
+    return (sum(stemmed) if stemmed else as_typed) + EXACT_BONUS * as_typed
 
 
 def searched(text: str, languages=("english",)):

@@ -15,6 +15,7 @@ WORDS = [
     "run", "running", "runs", "runner", "index", "indexes", "indexed", "query", "queries", "row_group_size",
     "row", "group", "size", "v6.2.8", "6.2.8", "C++", "the", "of", "and", "data", "base", "database",
     "数据库", "数据", "检索系统", "备份", "café", "cafe", "getUserName", "user", "name", "universe", "university",
+    "FnOnce", "fnonce", "fnonces", "runX", "run_",
 ]  # fmt: skip
 
 
@@ -99,6 +100,14 @@ def test_pruning_of_long_lists_changes_nothing():
     ):
         ranking = ranking_of(segments, text)
         assert rows(ranking, ranking.top(10)) == slow_search.rank(passages, text)[:10]
+
+
+def test_an_identifier_is_found_by_its_word_though_it_is_never_stemmed():
+    """`fnonce` finds `FnOnce`, and inflected words beside it, in one list."""
+    library = Library({"a.md": "takes FnOnce here\n", "b.md": "fnonces\n", "c.md": "once\n"})
+    ranking = ranking_of(library.snapshot.segments, "fnonce")
+    assert {row[1] for row in rows(ranking, ranking.top(9))} == {"a.md", "b.md"}
+    assert ranking.figures[0].df == 2
 
 
 def test_a_name_comes_first():
