@@ -14,7 +14,7 @@ FILES = {
 
 @pytest.mark.parametrize("text", ["fnonce", "FNONCE"])
 def test_a_word_typed_plainly_finds_the_identifier_and_its_stems(text):
-    """An identifier is never stemmed, yet a plain word equal to its whole form means it, beside the word's own stems."""
+    """An identifier is never stemmed, yet a plain word equal to its whole form means it, beside its own stems."""
     assert {"camel.md", "plain.md", "stem.md"} <= set(paths(Library(FILES).query(text, k=0)))
 
 
