@@ -66,6 +66,14 @@ class _Scorer:
             scores[held] += part(self.list.frequencies_at(positions[held]), self.norms[holders], self.scale)
 
 
+def _by_order(scorer: _Scorer) -> int:
+    return scorer.order
+
+
+def _by_length(scorer: _Scorer) -> int:
+    return len(scorer.list)
+
+
 def threshold(scores: FloatArray, count: int) -> float:
     """Return a value that `count` scores reach, 0 if there are fewer: exact for few, a lower bound for many."""
     n = len(scores)
@@ -135,6 +143,8 @@ class Ranking:
 
     def top(self, limit: int) -> list[Candidate]:
         """Return the first `limit` candidates in rank order."""
+        if len(self.view.segments) == 1:
+            return self._top_of(0, limit, 0.0)
         ranked: list[Candidate] = []
         floor = 0.0
         # The largest segment first: its scores prune the others.
@@ -171,7 +181,7 @@ class Ranking:
             if words is not None:
                 scale = self.figures[order].scale
                 scorers.append(_Scorer(order, words, scale, norms, _bound(words, scale, least)))
-        return sorted(scorers, key=lambda scorer: len(scorer.list))
+        return sorted(scorers, key=_by_length) if len(scorers) > 1 else scorers
 
     def _top_of(self, index: int, limit: int, floor: float) -> list[Candidate]:
         """Return at least those of the first `limit` candidates that lie in a segment, in order, exact."""
@@ -183,35 +193,43 @@ class Ranking:
         plain = view.boosts is None
         chunks, scores = _gather(view, scorers, limit, floor, prune=plain)
         # The sum of two parts is the same in either order; of more it is not.
-        inexact = names is not None or not plain or len(scorers) > 2
-        if inexact and plain:
-            chunks = chunks[scores >= max(floor, threshold(scores, limit)) * _SLACK]
-        if names is not None:
-            # Few, and all of them come before the rest: the pruning of the rest stays right.
-            chunks = np.union1d(chunks, names).astype(np.int32)
-        if inexact:
-            chunks, scores = self.exact(index, chunks, scorers)
+        if len(scorers) > 2 or not plain:
+            if plain:
+                chunks = chunks[scores >= max(floor, threshold(scores, limit)) * _SLACK]
+            chunks, scores = self._exact(index, chunks, scorers)
         chunks, scores = _first(chunks, scores, limit, floor)
+        if names is not None:
+            chunks, scores = self._with_names(index, names, scorers, chunks, scores)
+            chunks, scores = _first(chunks, scores, limit, floor)
         documents = view.segment.document_of_chunk[chunks].tolist()
         return [
             Candidate(*row)
             for row in zip(scores.tolist(), [index] * len(documents), chunks.tolist(), documents, strict=True)
         ]
 
-    def exact(
-        self, index: int, chunks: ChunkArray, scorers: Sequence[_Scorer] | None = None
-    ) -> tuple[ChunkArray, FloatArray]:
-        """Return chunks ascending, and their scores as sums over words in ascending order, boost and name included."""
+    def _exact(self, index: int, chunks: ChunkArray, scorers: Sequence[_Scorer]) -> tuple[ChunkArray, FloatArray]:
+        """Return chunks ascending, and their scores as sums over words in ascending order, boost included."""
         chunks = np.sort(chunks)
         scores = np.zeros(len(chunks))
-        for scorer in sorted(scorers if scorers is not None else self._scorers(index), key=lambda scorer: scorer.order):
+        for scorer in sorted(scorers, key=_by_order):
             scorer.add_to(chunks, scores)
-        boosts, names = self.view.segments[index].boosts, self._names[index]
+        boosts = self.view.segments[index].boosts
         if boosts is not None:
             scores *= boosts[chunks]
-        if names is not None:
-            scores[np.isin(chunks, names)] += self.name_bonus
         return chunks, scores
+
+    def _with_names(
+        self, index: int, names: ChunkArray, scorers: Sequence[_Scorer], chunks: ChunkArray, scores: FloatArray
+    ) -> tuple[ChunkArray, FloatArray]:
+        """Add the chunks that have the query for a name, before all others: few, so they need no pruning."""
+        named, named_scores = self._exact(index, names, scorers)
+        places = named.searchsorted(chunks)
+        places[places == len(named)] = 0
+        others = named[places] != chunks
+        return (
+            np.concatenate((named, chunks[others])),
+            np.concatenate((named_scores + self.name_bonus, scores[others])),
+        )
 
     def present(self, candidates: Sequence[Candidate]) -> list[frozenset[int]]:
         """Return for each candidate which of the searched words it holds, as indexes."""
@@ -229,7 +247,7 @@ class Ranking:
         """Return `(index of word, weighted count, part)` of each word the passage holds, and the name bonus or 0."""
         chunk = np.array([candidate.chunk], dtype=np.int32)
         found = []
-        for scorer in sorted(self._scorers(candidate.segment), key=lambda scorer: scorer.order):
+        for scorer in sorted(self._scorers(candidate.segment), key=_by_order):
             positions, held = scorer.list.find(chunk)
             if held[0]:
                 counts = scorer.list.frequencies_at(positions)
@@ -307,8 +325,9 @@ def _merge(view: SegmentView, scorer: _Scorer, accumulator: FloatArray, chunks: 
 
 def _first(chunks: ChunkArray, scores: FloatArray, limit: int, floor: float) -> tuple[ChunkArray, FloatArray]:
     """Return the first `limit` by score, ties by ordinal (which is path, then line, within a segment)."""
-    kept = scores >= max(floor, threshold(scores, limit))
-    chunks, scores = chunks[kept], scores[kept]
+    if len(scores) > limit or floor > 0.0:
+        kept = scores >= max(floor, threshold(scores, limit))
+        chunks, scores = chunks[kept], scores[kept]
     if len(scores) > 4 * limit:
         border = float(np.partition(scores, len(scores) - limit)[len(scores) - limit])
         above = scores > border
