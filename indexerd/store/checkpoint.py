@@ -99,10 +99,13 @@ class Checkpoints:
     def close(self) -> None:
         """Make the current generation durable and give back the reserved numbers. Raises as `run`."""
         with self.lock:
-            reached, slot = self._durability.slot, self._ledger.state.slot
-            closed = reached is not None and reached.closed and slot is not None and reached.revision >= slot.revision
-            if slot is not None and not closed:
+            if not self.closed():
                 self._run(closed=True)
+
+    def closed(self) -> bool:
+        """Tell whether there is nothing to do on closing: nothing was committed since the last clean close."""
+        reached, slot = self._durability.slot, self._ledger.state.slot
+        return slot is None or (reached is not None and reached.closed and reached.revision >= slot.revision)
 
     def _run(self, *, closed: bool) -> None:
         self._heal()

@@ -280,11 +280,18 @@ class Store:
     def close(self) -> None:
         """Make the current generation durable and release the lock, whatever happens.
 
+        A process that lives for one publish has no other time for upkeep, so small segments are merged and garbage is
+        collected here as well.
+
         Raises:
             OSError, DurabilityUnknownError, CorruptionError: The last generations may not outlive a power cut.
         """
         try:
+            if self._checkpoints.closed():
+                return
+            self._merge_small()
             self._checkpoints.close()
+            self._collect_quietly()
         finally:
             self._fs.close()
 
@@ -325,6 +332,23 @@ class Store:
     def _planned(self, state: State) -> range | None:
         loading = self._clock.monotonic() - self._large_at < LOADING_SECONDS
         return plan_merge([_part_size(part) for part in state.parts], loading=loading)
+
+    def _merge_small(self) -> None:
+        plan = self._planned(self._ledger.state)
+        if plan is None or sum(self._ledger.state.parts[index].size for index in plan) > SMALL_CHUNKS:
+            return
+        try:
+            self.merge_once()
+        except OSError:
+            # Nothing changed; the next process merges.
+            return
+
+    def _collect_quietly(self) -> None:
+        try:
+            self.collect()
+        except OSError:
+            # The directory cannot be listed; what nothing names stays for the next process.
+            return
 
     def _commit_merge(self, gone: Sequence[Stored], merged: Stored) -> bool:
         state = self._ledger.state

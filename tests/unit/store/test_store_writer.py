@@ -333,6 +333,17 @@ def test_reopening_without_change_writes_nothing(fs):
     assert fs.disk.contents() == before
 
 
+def test_processes_of_one_publish_each_keep_the_store_small(fs):
+    """A hundred openings with one publish each leave few segments and no garbage."""
+    for number in range(100):
+        store = opened(ForgetfulFilesystem(fs.disk), history=0)
+        publish(store, {f"{number % 7}.md": f"version {number}\n"})
+        store.close()
+    assert len(fs.disk.names) <= merging.MAX_STORED + 5
+    assert store.snapshot().generation == 100
+    assert not fsck(fs)
+
+
 def test_numbers_are_reserved_in_advance(fs):
     """Hundreds of publishes without a checkpoint of their own pass the reserve and lose nothing."""
     store = opened(fs)
