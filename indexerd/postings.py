@@ -12,6 +12,7 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+from itertools import chain, pairwise
 from typing import Protocol
 
 import numpy as np
@@ -92,6 +93,18 @@ class PostingIndex(Protocol):
         """Return the code of each chunk of `chunks_of`."""
         ...
 
+    def names(self) -> Sequence[str]:
+        """Return all terms in order."""
+        ...
+
+    def sizes(self) -> npt.NDArray[np.int64]:
+        """Return the count of each term."""
+        ...
+
+    def between(self, first: int, last: int) -> tuple[Chunks, Codes]:
+        """Return chunks and codes of the terms numbered from `first` up to, not including, `last`."""
+        ...
+
     def plain(self) -> "Postings":
         """Return everything as plain arrays."""
         ...
@@ -148,67 +161,122 @@ class Postings:
         """Return the code of each chunk of `chunks_of`."""
         return self.codes[self.starts[number] : self.starts[number + 1]]
 
+    def names(self) -> Sequence[str]:
+        """Return all terms in order."""
+        return self.terms
+
+    def sizes(self) -> npt.NDArray[np.int64]:
+        """Return the count of each term."""
+        return self.starts[1:] - self.starts[:-1]
+
+    def between(self, first: int, last: int) -> tuple[Chunks, Codes]:
+        """Return chunks and codes of the terms numbered from `first` up to, not including, `last`."""
+        span = slice(int(self.starts[first]), int(self.starts[last]))
+        return self.chunks[span], self.codes[span]
+
     def plain(self) -> "Postings":
         """Return everything as plain arrays: itself."""
         return self
 
 
+# Postings that a merge has in hand at a time: 500,000 need about 40 MB beside the parts and the result.
+_SLICE = 1 << 19
+
+
 def merge_postings(parts: Sequence[tuple[PostingIndex, Chunks]], chunk_count: int) -> Postings:
-    """Return the posting lists of several parts as those of one.
+    """Return the posting lists of several parts as those of one: in linear time, and little memory beside the result.
 
     Args:
         parts: Posting lists, and for each of their chunks its ordinal in the result, -1 to leave it out; ordinals
             ascend within a part, none twice.
         chunk_count: Chunks of the result.
     """
-    plains = [(part.plain(), places) for part, places in parts]
-    kept = [_Kept(postings, places) for postings, places in plains]
-    names = sorted(set().union(*(part.names for part in kept)))
+    # Every part is in order already: sorting all of them merges runs.
+    names = list(dict.fromkeys(sorted(chain.from_iterable(part.names() for part, _ in parts))))
     rank = {name: number for number, name in enumerate(names)}
-    rows, recoded = _merge_rows([(part.postings.frequencies, part.codes) for part in kept])
-    keys = np.concatenate([np.zeros(0, np.int64), *(part.keys(rank) for part in kept)])
-    chunks = np.concatenate([np.zeros(0, np.int32), *(part.chunks for part in kept)])
-    codes = np.concatenate([np.zeros(0, np.uint32), *recoded])
-    if len(kept) > 1:
-        # Each part is one ascending run, and the stable sort merges runs: linear, however the parts interleave.
-        order = np.argsort((keys << 32) | chunks, kind="stable")
-        keys, chunks, codes = keys[order], chunks[order], codes[order]
-    starts = np.searchsorted(keys, np.arange(len(names) + 1))
-    lengths = np.zeros(chunk_count, np.uint32)
-    for postings, places in plains:
-        lengths[places[places >= 0]] = postings.lengths[places >= 0]
-    return Postings(terms=tuple(names), starts=starts, chunks=chunks, codes=codes, frequencies=rows, lengths=lengths)
+    table, renumbered = _united_rows([part.frequencies for part, _ in parts])
+    merged = [_Part(part, places, rank, codes) for (part, places), codes in zip(parts, renumbered, strict=True)]
+    sizes = np.zeros(len(names), np.int64)
+    for part in merged:
+        sizes[part.ranks] += part.sizes
+    chunks, codes = np.zeros(int(sizes.sum()), np.int32), np.zeros(int(sizes.sum()), np.uint32)
+    filled = 0
+    for first, last in pairwise(slice_bounds(sizes, _SLICE)):
+        keys, some_chunks, some_codes = _merge_slice(merged, first, last)
+        sizes[first:last] = np.bincount(keys - first, minlength=last - first)
+        span = slice(filled, filled + len(keys))
+        chunks[span], codes[span] = some_chunks, some_codes
+        filled = span.stop
+    used = np.flatnonzero(sizes)
+    frequencies, codes = _used_rows(table, codes[:filled])
+    return Postings(
+        terms=tuple(map(names.__getitem__, used.tolist())),
+        starts=np.concatenate(([0], np.cumsum(sizes[used]))),
+        chunks=chunks[:filled],
+        codes=codes,
+        frequencies=frequencies,
+        lengths=_merged_lengths(parts, chunk_count),
+    )
 
 
-class _Kept:
-    """What a merge takes from one part: its live postings, with new chunk ordinals and old term numbers."""
+def slice_bounds(sizes: npt.NDArray[np.int64], limit: int) -> list[int]:
+    """Cut lists of these sizes into slices of about `limit` postings; return the first list of each, and the end."""
+    ends = np.cumsum(sizes)
+    cuts = np.searchsorted(ends, np.arange(limit, int(ends[-1]) if len(ends) else 0, limit)) + 1
+    return sorted({0, len(sizes), *cuts.tolist()})
 
-    def __init__(self, postings: Postings, places: Chunks) -> None:
-        self.postings = postings
-        moved = places[postings.chunks]
+
+class _Part:
+    """What a merge takes from one part."""
+
+    def __init__(self, part: PostingIndex, places: Chunks, rank: dict[str, int], codes: Codes) -> None:
+        names = part.names()
+        self.ranks = np.fromiter(map(rank.__getitem__, names), np.int64, len(names))
+        self.sizes = part.sizes()
+        self._part, self._places, self._codes = part, places, codes
+
+    def between(self, first: int, last: int) -> tuple[npt.NDArray[np.int64], Chunks, Codes]:
+        """Return rank, new chunk and new code of each live posting whose term's rank is in a range."""
+        begin, end = np.searchsorted(self.ranks, (first, last)).tolist()
+        chunks, codes = self._part.between(begin, end)
+        keys = np.repeat(self.ranks[begin:end], self.sizes[begin:end])
+        moved = self._places[chunks]
         live = np.flatnonzero(moved >= 0)
-        terms = np.repeat(np.arange(len(postings.terms)), np.diff(postings.starts))[live]
-        self.chunks, self.codes = moved[live], postings.codes[live]
-        self._used, self._counts = np.unique(terms, return_counts=True)
-        self.names = [postings.terms[number] for number in self._used.tolist()]
-
-    def keys(self, rank: dict[str, int]) -> npt.NDArray[np.int64]:
-        """Return the new term number of each posting."""
-        numbers = np.fromiter(map(rank.__getitem__, self.names), np.int64, len(self.names))
-        return np.repeat(numbers, self._counts)
+        return keys[live], moved[live], self._codes[codes[live]]
 
 
-def _merge_rows(
-    parts: Sequence[tuple[npt.NDArray[np.uint32], Codes]],
+def _merge_slice(parts: Sequence[_Part], first: int, last: int) -> tuple[npt.NDArray[np.int64], Chunks, Codes]:
+    found = [part.between(first, last) for part in parts]
+    if len(found) == 1:
+        return found[0]
+    keys, chunks, codes = (np.concatenate(column) for column in zip(*found, strict=True))
+    # Each part is one ascending run, and the stable sort merges runs: linear, however the parts interleave.
+    order = np.argsort((keys << 32) | chunks, kind="stable")
+    return keys[order], chunks[order], codes[order]
+
+
+def _united_rows(
+    tables: Sequence[npt.NDArray[np.uint32]],
 ) -> tuple[npt.NDArray[np.uint32], list[Codes]]:
-    """Return the rows that are used, in order, and each part's codes in their numbering."""
-    used = [np.flatnonzero(np.bincount(codes, minlength=len(table))) for table, codes in parts]
-    rows = [[tuple(row) for row in table[numbers].tolist()] for (table, _), numbers in zip(parts, used, strict=True)]
-    merged = sorted(set().union(*rows))
-    rank = {row: number for number, row in enumerate(merged)}
-    recoded = []
-    for (table, codes), numbers, named in zip(parts, used, rows, strict=True):
-        lookup = np.zeros(len(table), np.uint32)
-        lookup[numbers] = [rank[row] for row in named]
-        recoded.append(lookup[codes])
-    return np.array(merged, np.uint32).reshape(-1, len(Column)), recoded
+    """Return the distinct rows of all tables in order, and for each table the new numbers of its rows."""
+    rows = [list(map(tuple, table.tolist())) for table in tables]
+    united = sorted(set().union(*rows))
+    rank = {row: number for number, row in enumerate(united)}
+    numbers = [np.array([rank[row] for row in some], np.uint32) for some in rows]
+    return np.array(united, np.uint32).reshape(-1, len(Column)), numbers
+
+
+def _used_rows(table: npt.NDArray[np.uint32], codes: Codes) -> tuple[npt.NDArray[np.uint32], Codes]:
+    """Return the rows that some code names, and the codes in their numbering."""
+    used = np.bincount(codes, minlength=len(table)) > 0
+    if used.all():
+        return table, codes
+    numbers = (np.cumsum(used) - 1).astype(np.uint32)
+    return table[used], numbers[codes]
+
+
+def _merged_lengths(parts: Sequence[tuple[PostingIndex, Chunks]], chunk_count: int) -> npt.NDArray[np.uint32]:
+    lengths = np.zeros(chunk_count, np.uint32)
+    for part, places in parts:
+        lengths[places[places >= 0]] = part.lengths[places >= 0]
+    return lengths

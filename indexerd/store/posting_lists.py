@@ -24,8 +24,8 @@ NO_GAPS, BYTE_GAPS, ESCAPED_GAPS_2, ESCAPED_GAPS_4, WIDE_GAPS_2, WIDE_GAPS_4 = r
 GAP_WIDTH = np.array([0, 1, 1, 1, 2, 4])
 GAP_ESCAPE_WIDTH = np.array([0, 0, 2, 4, 0, 0])
 GAP_ESCAPE = 255
-# Codes are ranks by use: over nine in ten are below 15. ONE_*: one code for the whole list (0: the most used, no byte);
-# HALF_*: half a byte each, larger ones (ESCAPE) behind; EACH_*: as they are.
+# Codes are ranks by likelihood: nine in ten are below 15. ONE_*: one code for the whole list (0: the likeliest, no
+# byte); HALF_*: half a byte each, larger ones (ESCAPE) behind; EACH_*: as they are.
 ONE_0, ONE_1, ONE_2, ONE_4, HALF_1, HALF_2, HALF_4, EACH_1, EACH_2, EACH_4 = range(10)
 CODE_WIDTH = np.array([0, 1, 2, 4, 0, 0, 0, 1, 2, 4])
 CODE_ESCAPE_WIDTH = np.array([0, 0, 0, 0, 1, 2, 4, 0, 0, 0])
