@@ -1,7 +1,6 @@
 """The block structure of CommonMark, as far as headings and fences depend on it.
 
-Owns: containers (block quotes, list items), paragraphs with lazy lines, setext underlines, indented code, HTML blocks,
-    link reference definitions.
+Owns: containers (block quotes, list items), paragraphs with lazy lines, setext underlines, indented code, fences.
 Knows nothing of: inline markup, tables, chunks, bytes.
 Invariants: 1. headings and fences equal those of a reference parser. 2. each line is looked at once per open container,
     and at most `_MAX_DEPTH` containers open: linear time.
@@ -12,8 +11,10 @@ See: docs/search.md (chunks); the names follow the CommonMark specification 0.31
 import re
 from collections.abc import Sequence
 from functools import lru_cache
-from itertools import accumulate
+from typing import NamedTuple
 
+from indexerd.documents.definitions import may_be_title, skip_definitions
+from indexerd.documents.htmlblocks import HTML_ENDS, html_kind
 from indexerd.documents.outline import Block, Heading, clean_title
 
 # Deeper containers are read as text. Real documents nest five or six levels; the bound keeps a line of a million `>`
@@ -24,50 +25,13 @@ _MAX_DEFINITION_LINES = 8
 _SETEXT = re.compile(r"(?:=++|-++)[ \t]*+\Z")
 _THEMATIC = re.compile(r"(?:(?:\*[ \t]*+){3,}+|(?:-[ \t]*+){3,}+|(?:_[ \t]*+){3,}+)\Z")
 _ATX = re.compile(r"(\#{1,6})(?:[ \t]|\Z)")
+_ATX_LINE = re.compile(r"\#{1,6}[ \t\r\n]")
 _FENCE = re.compile(r"(`{3,}+)[^`]*\Z|(~{3,}+)")
 _MARKER = re.compile(r"(?:[-+*]|(\d{1,9})[.)])(?= |\Z)")
 # What may hold tabs that decide structure; behind it they are text.
 _PREFIX = re.compile(r"[ \t>*+\-\d.)]*+")
 # A line that begins so can only be, or continue, a paragraph, and cannot continue a list item otherwise than lazily.
-_PLAIN = re.compile(r"[^ \t>*+\-\d<_=#`~]")
-
-_BLOCK_TAGS = (
-    "address|article|aside|base|basefont|blockquote|body|caption|center|col|colgroup|dd|details|dialog|dir|div|dl|dt|"
-    "fieldset|figcaption|figure|footer|form|frame|frameset|h1|h2|h3|h4|h5|h6|head|header|hr|html|iframe|legend|li|link|"
-    "main|menu|menuitem|nav|noframes|ol|optgroup|option|p|param|search|section|summary|table|tbody|td|tfoot|th|thead|"
-    "title|tr|track|ul"
-)
-_ATTRIBUTE = r"""\s+[A-Za-z_:][A-Za-z0-9_.:-]*+(?:\s*=\s*(?:[^\s"'=<>`]++|'[^']*+'|"[^"]*+"))?"""
-_HTML_START = re.compile(
-    r"<(?:(?P<raw>(?:script|pre|style|textarea)(?=[\s>]|\Z))|(?P<comment>!--)|(?P<instruction>\?)"
-    r"|(?P<declaration>![A-Za-z])|(?P<cdata>!\[CDATA\[)"
-    rf"|(?P<block>/?(?:{_BLOCK_TAGS})(?=\s|/?>|\Z))"
-    rf"|(?P<tag>(?:[A-Za-z][A-Za-z0-9-]*+(?:{_ATTRIBUTE})*+\s*/?>|/[A-Za-z][A-Za-z0-9-]*+\s*>)\s*\Z))",
-    re.IGNORECASE,
-)
-HTML_ENDS = {
-    "raw": re.compile(r"</(?:script|pre|style|textarea)>", re.IGNORECASE),
-    "comment": re.compile("-->"),
-    "instruction": re.compile(r"\?>"),
-    "declaration": re.compile(">"),
-    "cdata": re.compile(r"\]\]>"),
-}
-
-_REFERENCE = re.compile(
-    r"""\[(?=[^\]]*[^\s\]])(?:[^\[\]\\]|\\.){1,999}+\]:[ \t]*+\n?[ \t]*+"""
-    r"""(?:<(?:[^<>\\\n]|\\.)*+>|(?P<bare>[^\s<\x00-\x1f][^\s\x00-\x1f]*+))"""
-    r"""(?:(?:[ \t]++\n?[ \t]*+|\n[ \t]*+)"""
-    r"""(?:"(?:[^"\\]|\\.)*+"|'(?:[^'\\]|\\.)*+'|\((?:[^()\\]|\\.)*+\))[ \t]*+(?=\n|\Z)"""
-    r"""|[ \t]*+(?=\n|\Z))\n?""",
-    re.DOTALL,
-)
-_PARENTHESIS = re.compile(r"\\.|[()]")
-
-
-def html_kind(line: str) -> str:
-    """Return which of the seven kinds of HTML block a line that begins with `<` opens; empty for none."""
-    match = _HTML_START.match(line)
-    return match.lastgroup or "" if match else ""
+_PLAIN = re.compile(r"[^ \t\r\n>*+\-\d<_=#`~]")
 
 
 def atx_title(content: str) -> str:
@@ -80,31 +44,35 @@ def atx_title(content: str) -> str:
     return clean_title(content)
 
 
-def scan(text: str) -> tuple[list[Heading], list[Block]]:
-    """Return the headings and fences of a text, those inside block quotes and list items included."""
-    lines = text.split("\n")
-    if not lines[-1]:
-        lines.pop()
+class Scanned(NamedTuple):
+    """Headings and fences of a stretch of text, and the offset behind it."""
+
+    headings: list[Heading]
+    fences: list[Block]
+    end: int
+
+
+def scan(text: str, start: int = 0, until: int = -1) -> Scanned:
+    """Return the headings and fences of a text, those inside block quotes and list items included.
+
+    Args:
+        text: The whole text.
+        start: A line start where no container and no leaf is open.
+        until: Stop at the first line start behind this offset where again none is open; -1 reads to the end.
+    """
     scanner = _Scanner()
-    number, count = 0, len(lines)
-    while number < count:
-        scanner.feed(number, lines[number])
-        number = scanner.skip(lines, number + 1)
-    scanner.finish(count)
-    starts = list(accumulate((len(line) + 1 for line in lines), initial=0))
-    starts[-1] = len(text)
-    headings = [
-        Heading(
-            starts[found.first],
-            starts[found.behind],
-            found.level,
-            found.title,
-            found.depth,
-            starts[found.container.closed] if found.container else -1,
-        )
-        for found in scanner.headings
-    ]
-    return headings, [Block(starts[first], starts[behind]) for first, behind in scanner.fences]
+    starts: list[int] = []
+    position, length = start, len(text)
+    while position < length and not (0 <= until < position and scanner.is_clear(text, position)):
+        line_end = text.find("\n", position)
+        behind = length if line_end < 0 else line_end + 1
+        scanner.feed(len(starts), text[position : line_end if line_end >= 0 else length])
+        starts.append(position)
+        position = behind if scanner.must_read else scanner.skip(text, behind, starts)
+    scanner.finish(len(starts))
+    starts.append(position)
+    headings = [found.at_offsets(starts) for found in scanner.headings]
+    return Scanned(headings, [Block(starts[first], starts[behind]) for first, behind in scanner.fences], position)
 
 
 class _Container:
@@ -128,6 +96,11 @@ class _Found:
         self.level, self.title = level, title
         self.depth = len(stack)
         self.container = stack[-1] if stack else None
+
+    def at_offsets(self, starts: Sequence[int]) -> Heading:
+        """Return the heading with offsets for line numbers."""
+        scope_end = starts[self.container.closed] if self.container else -1
+        return Heading(starts[self.first], starts[self.behind], self.level, self.title, self.depth, scope_end)
 
 
 class _Scanner:
@@ -161,17 +134,31 @@ class _Scanner:
         else:
             self._open_blocks(number, line, matched, position)
 
-    def skip(self, lines: Sequence[str], number: int) -> int:
-        """Return the next line that has to be read: inside a fence, most lines can neither close it nor leave it."""
-        if self._fence is None or self._quotes:
-            return number
-        margin, mark, count = " " * sum(item.indent for item in self._stack), self._fence_mark, len(lines)
-        while number < count:
-            line = lines[number]
-            if mark in line or not (line.startswith(margin) or not line or line == "\r"):
+    @property
+    def must_read(self) -> bool:
+        """Whether the next line may matter. Inside a fence, most lines can neither close it nor leave it."""
+        return self._fence is None or self._quotes > 0
+
+    def skip(self, text: str, position: int, starts: list[int]) -> int:
+        """Return the next line of a fence that has to be read, noting the starts of those before it."""
+        margin, mark = " " * sum(item.indent for item in self._stack), self._fence_mark
+        while position < len(text):
+            line_end = text.find("\n", position)
+            behind = len(text) if line_end < 0 else line_end + 1
+            blank = line_end == position or text.startswith("\r\n", position)
+            if not (blank or text.startswith(margin, position)) or text.find(mark, position, behind) >= 0:
                 break
-            number += 1
-        return number
+            starts.append(position)
+            position = behind
+        return position
+
+    def is_clear(self, text: str, position: int) -> bool:
+        """Return whether the line at `position` closes all that is open, so that a scan may begin there."""
+        if not self._stack and (self._fence is not None or self._html):
+            return False
+        if self._paragraph is None and _PLAIN.match(text, position):
+            return True
+        return _ATX_LINE.match(text, position) is not None
 
     def _end_definitions(self, line: str) -> None:
         """End a paragraph of nothing but definitions, unless `line` may be the title of its last one.
@@ -179,9 +166,9 @@ class _Scanner:
         A definition of more than `_MAX_DEFINITION_LINES` is read as text: to try each longer one would not be linear.
         """
         paragraph = self._paragraph or []
-        if len(paragraph) > _MAX_DEFINITION_LINES or line.lstrip(" \t").startswith(('"', "'", "(")):
+        if len(paragraph) > _MAX_DEFINITION_LINES or skip_definitions(paragraph) < len(paragraph):
             return
-        if _skip_references(paragraph) == len(paragraph):
+        if not may_be_title(paragraph, line):
             self._paragraph = None
 
     def _is_ordinary(self, number: int, line: str) -> bool:
@@ -293,7 +280,7 @@ class _Scanner:
 
     def _heading_ahead(self) -> bool:
         """Return whether the open paragraph holds more than link reference definitions."""
-        return _skip_references(self._paragraph or []) < len(self._paragraph or [])
+        return skip_definitions(self._paragraph or []) < len(self._paragraph or [])
 
     def _push(self, number: int, matched: int, indent: int) -> None:
         self._close(number, matched)
@@ -336,7 +323,7 @@ class _Scanner:
 
     def _setext(self, number: int, character: str) -> bool:
         paragraph = self._paragraph or []
-        skipped = _skip_references(paragraph)
+        skipped = skip_definitions(paragraph)
         if skipped == len(paragraph):
             # Definitions alone are no paragraph: what follows them starts one.
             self._paragraph = None
@@ -392,26 +379,3 @@ class _Scanner:
 def _closing_fence(opening: str) -> re.Pattern[str]:
     # Atomic, so that a long line of fence characters is read once.
     return re.compile(rf" {{0,3}}{re.escape(opening[0])}{{{len(opening)},}}+[ \t]*+\r?\Z")
-
-
-def _skip_references(paragraph: list[str]) -> int:
-    """Return how many lines at the start of a paragraph are link reference definitions."""
-    if not paragraph or not paragraph[0].lstrip(" \t").startswith("["):
-        return 0
-    content = "\n".join(line.strip(" \t\r") for line in paragraph)
-    position = 0
-    while position < len(content) and (match := _REFERENCE.match(content, position)):
-        if match["bare"] and not _balanced(match["bare"]):
-            break
-        position = match.end()
-    return len(paragraph) if position >= len(content) else content.count("\n", 0, position)
-
-
-def _balanced(destination: str) -> bool:
-    """Return whether the parentheses of a link destination pair up, escaped ones aside."""
-    depth = 0
-    for parenthesis in _PARENTHESIS.findall(destination):
-        depth += {"(": 1, ")": -1}.get(parenthesis, 0)
-        if depth < 0:
-            return False
-    return depth == 0

@@ -1,9 +1,9 @@
 """Markdown: headings, fences and tables of a text, as CommonMark (and GitHub's tables) see them.
 
-Owns: which of two scanners reads a text, and tables.
+Owns: which of two scanners reads which part of a text, and tables.
 Knows nothing of: chunks, bytes, front matter.
 Invariants: 1. headings and fences equal those of a reference parser. 2. the quick scanner answers only where containers
-    cannot matter, and then answers as the full one does. 3. linear time, also for one long line.
+    cannot matter, as the full one would, and has that one read the rest. 3. linear time, also for one long line.
 Purity: pure.
 See: docs/search.md (chunks).
 """
@@ -13,6 +13,7 @@ from bisect import bisect_left
 from functools import lru_cache
 
 from indexerd.documents import commonmark
+from indexerd.documents.htmlblocks import HTML_ENDS, html_kind
 from indexerd.documents.outline import Block, Heading, Outline, clean_title
 
 # The text is scanned with a line feed in front and behind, so that every line is `\n` + line and a lookahead finds its
@@ -36,45 +37,32 @@ _DELIMITER_ROW = re.compile(r"\n(?=[ \t>|:]*+-)[ \t>]*+([|:-][ \t|:-]*+)\r?(?=\n
 _BLANK_LINE = re.compile(r"\n[ \t\r]*+(?=\n)")
 
 
-class _NeedsContainersError(Exception):
-    """The quick scanner met structure that only the full one can place."""
-
-
 def outline(text: str) -> Outline:
     """Return headings and blocks of a Markdown text."""
-    found = _quick(text)
-    headings, fences = found if found is not None else commonmark.scan(text)
-    return Outline(headings, _with_tables(text, headings, fences) if "|" in text else fences)
-
-
-def _quick(text: str) -> tuple[list[Heading], list[Block]] | None:
-    """Scan a text in which containers do not matter; None if they might."""
-    scanner = _QuickScanner(f"\n{text}\n")
-    try:
-        scanner.run()
-    except _NeedsContainersError:
-        return None
+    scanner = _Scanner(text)
+    scanner.run()
     headings, fences = scanner.headings, scanner.fences
     # The line feed put behind the text is no part of it.
     if headings and headings[-1].end > len(text):
         headings[-1] = headings[-1]._replace(end=len(text))
     if fences and fences[-1].end > len(text):
         fences[-1] = fences[-1]._replace(end=len(text))
-    return headings, fences
+    return Outline(headings, _with_tables(text, headings, fences) if "|" in text else fences)
 
 
-class _QuickScanner:
+class _Scanner:
     """Finds structure at column 0. Offsets of `scan` are those of line feeds, so they equal the text's line starts."""
 
-    def __init__(self, scan: str) -> None:
+    def __init__(self, text: str) -> None:
         self.headings: list[Heading] = []
         self.fences: list[Block] = []
-        self._scan = scan
-        # Behind the last block that ended: no paragraph reaches back over it.
+        self._text = text
+        self._scan = f"\n{text}\n"
+        # Behind the last block that ended: nothing is open there, and no paragraph reaches back over it.
         self._floor = 0
 
     def run(self) -> None:
-        """Find everything, or raise `_NeedsContainersError`."""
+        """Find everything."""
         scan, search, position = self._scan, _EVENT.search, 0
         while (event := search(scan, position)) is not None:
             kind = event.lastgroup
@@ -90,7 +78,15 @@ class _QuickScanner:
             elif kind == "html":
                 position = self._html(event)
             else:
-                raise _NeedsContainersError
+                position = self._with_containers(event)
+
+    def _with_containers(self, event: re.Match[str]) -> int:
+        """Have the full scanner read from the floor to the first line behind the event where nothing is open."""
+        found = commonmark.scan(self._text, self._floor, event.start())
+        self.headings += found.headings
+        self.fences += found.fences
+        self._floor = found.end
+        return found.end
 
     def _fence(self, event: re.Match[str]) -> int:
         scan, opening = self._scan, event["fence"]
@@ -111,32 +107,31 @@ class _QuickScanner:
             if not scan[line + 1 : first].strip(" \t\r"):
                 break
             if _PARAGRAPH_LINE.match(scan, line + 1) is None:
-                raise _NeedsContainersError
+                return self._with_containers(event)
             first = line
         if first < start:
             lines = scan[first + 1 : start].split("\n")
             title = clean_title("\n".join(line.strip(" \t\r") for line in lines))
             self.headings.append(Heading(first, event.end(), 1 if scan[start + 1] == "=" else 2, title))
             self._floor = event.end()
-        elif scan.startswith("--", start + 1) and not scan.startswith("---", start + 1):
-            # Two hyphens are words: a paragraph that the next line may underline.
-            raise _NeedsContainersError
-        elif scan[start + 1] == "-":
-            # A thematic break, or an empty list item: in both cases no paragraph reaches over it.
+        elif scan.startswith("---", start + 1):
             self._floor = event.end()
+        elif scan[start + 1] == "-":
+            # One hyphen opens a list item; two are words, which the next line may underline.
+            return self._with_containers(event)
         return event.end()
 
     def _html(self, event: re.Match[str]) -> int:
         scan, start = self._scan, event.start()
         line_end = scan.index("\n", start + 1)
-        kind = commonmark.html_kind(scan[start + 1 : line_end].strip(" \t\r"))
+        kind = html_kind(scan[start + 1 : line_end].strip(" \t\r"))
         if not kind:
             return event.end()
         if scan[start + 1] == " ":
-            raise _NeedsContainersError
+            return self._with_containers(event)
         if kind == "tag" and start > self._floor and scan[scan.rfind("\n", 0, start) + 1 : start].strip(" \t\r"):
-            raise _NeedsContainersError
-        ends = commonmark.HTML_ENDS.get(kind)
+            return self._with_containers(event)
+        ends = HTML_ENDS.get(kind)
         if ends is None:
             found = _BLANK_LINE.search(scan, line_end)
             self._floor = found.start() if found else len(scan) - 1

@@ -19,19 +19,15 @@ def reference(text):
 
 
 def full(text):
-    """Return the same from the full scanner."""
-    return _in_lines(text, *commonmark.scan(text))
-
-
-def quick(text):
-    """Return the same from the quick scanner, or None where it declines."""
-    found = markdown._quick(text)
-    return None if found is None else _in_lines(text, *found)
+    """Return the same from the full scanner alone."""
+    found = commonmark.scan(text)
+    return _in_lines(text, found.headings, found.fences)
 
 
 def both(text):
-    """Return the same as the room itself answers."""
-    return quick(text) or full(text)
+    """Return the same as the room answers: the quick scanner, and the full one where containers matter."""
+    outline = markdown.outline(text)
+    return _in_lines(text, outline.headings, [block for block in outline.blocks if not block.header_end])
 
 
 def _in_lines(text, headings, fences):
