@@ -60,27 +60,22 @@ def run(  # noqa: PLR0913 - hooks of the command line and of the service manager
         StoreLockedError: Another process writes to the state directory.
         ForeignStoreError: The state directory belongs to other roots.
     """
-    mailbox = _Mailbox()
-    manager = _Manager(notify_socket)
+    mailbox, manager = _Mailbox(), _Manager(notify_socket)
+    # Signals first: one that comes while the store is being opened must still end the daemon in order.
     with (
-        _closing_after(open_daemon(config, stop=mailbox.stop, listen_fd=listen_fd), manager) as daemon,
         mailbox.signals(),
+        _closing_after(open_daemon(config, stop=mailbox.stop, listen_fd=listen_fd), manager) as daemon,
     ):
         daemon.server.start()
         manager.say(READY=1, STATUS="building the index")
         if on_answering is not None:
             on_answering()
         daemon.start_sync()
-        _serve(daemon, mailbox, on_progress, lambda status: _announce(status, manager, on_ready))
+        _serve(daemon, mailbox, _Hearers(manager, on_progress, on_ready))
     return 0
 
 
-def _serve(
-    daemon: Daemon,
-    mailbox: "_Mailbox",
-    on_progress: Callable[[Status], None] | None,
-    announce: Callable[[Status], None],
-) -> None:
+def _serve(daemon: Daemon, mailbox: "_Mailbox", hearers: "_Hearers") -> None:
     """Sleep until something is to be done."""
     building = True
     while True:
@@ -90,18 +85,31 @@ def _serve(
         if word == _RECONCILE:
             daemon.reconcile()
         if building:
-            status = daemon.status()
-            building = status["state"] == "building"
-            if not building:
-                announce(status)
-            elif on_progress is not None:
-                on_progress(status)
+            building = hearers.tell(daemon.status())
 
 
-def _announce(status: Status, manager: "_Manager", on_ready: Callable[[Status], None] | None) -> None:
-    manager.say(STATUS=f"{status['documents']} documents, generation {status['generation']}")
-    if on_ready is not None:
-        on_ready(status)
+class _Hearers:
+    """Those who follow the first index: the service manager, and whoever looks at the terminal."""
+
+    def __init__(
+        self,
+        manager: "_Manager",
+        on_progress: Callable[[Status], None] | None,
+        on_ready: Callable[[Status], None] | None,
+    ) -> None:
+        self._manager, self._on_progress, self._on_ready = manager, on_progress, on_ready
+
+    def tell(self, status: Status) -> bool:
+        """Tell how far the index is; return whether it is still being built."""
+        building = status["state"] == "building"
+        progress = status["progress"]
+        done = f" ({progress['done']} of {progress['total']} files)" if isinstance(progress, dict) else ""
+        whole = f"{status['documents']} documents, generation {status['generation']}"
+        self._manager.say(STATUS=f"building the index{done}" if building else whole)
+        hearer = self._on_progress if building else self._on_ready
+        if hearer is not None:
+            hearer(status)
+        return building
 
 
 @contextmanager
