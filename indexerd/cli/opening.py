@@ -25,6 +25,7 @@ from indexerd.cli.place import Place, here
 from indexerd.cli.plain import count, escape
 from indexerd.cli.querying import terminal_safe
 from indexerd.cli.reaching import Result
+from indexerd.config import absolute
 from indexerd.errors import NotFoundError
 
 # How editors are told a line; others get `+LINE FILE`, which vi, emacs, nano, less, micro and kakoune share.
@@ -87,13 +88,29 @@ def _start_editor(path: bytes, line: int, environ: Mapping[str, str]) -> int:
 @selecting
 def show_command(citation: str, is_json: bool, **flags: object) -> int:
     """Print the present text of a citation or path: guide/setup.md#L12-L18."""
-    with asking_backend(take_selection(flags), here(), allow_local=True, fresh=False) as backend:
-        result = backend.call("show", {"citation": citation})
+    place = here()
+    with asking_backend(take_selection(flags), place, allow_local=True, fresh=False) as backend:
+        try:
+            result = backend.call("show", {"citation": citation})
+        except NotFoundError:
+            # A path as completion gives it, from the current directory, names a document too.
+            typed = from_here(citation, place.cwd)
+            if typed is None:
+                raise
+            result = backend.call("show", {"citation": typed})
     if is_json:
         return _print_json(result)
     text = str(result["text"])
     write(1, (terminal_safe(text.replace("\r\n", "\n")).rstrip("\n") + "\n").encode("utf-8", "backslashreplace"))
     return 0
+
+
+def from_here(citation: str, cwd: str) -> str | None:
+    """Return a citation with its path made absolute, if it names a file from the current directory."""
+    path, mark, lines = citation.rpartition("#L")
+    path, lines = (path, mark + lines) if path else (citation, "")
+    there = absolute(path, cwd)
+    return there + lines if os.path.isfile(there) else None
 
 
 @click.command("verify", epilog="Exit status: 0 fresh, 1 moved, changed or gone, 2 error.")

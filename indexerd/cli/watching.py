@@ -91,11 +91,14 @@ class Screen:
         self._monotonic = monotonic
         self._started = monotonic()
         self._is_terminal = is_terminal
+        self._shown = ""
 
     def show_progress(self, status: Mapping[str, object]) -> None:
         """Show how far the first index is, where somebody looks."""
-        if self._is_terminal:
-            write(2, f"\r\x1b[K{progress_line(status)}".encode())
+        line = progress_line(status)
+        if self._is_terminal and line != self._shown:
+            write(2, f"\r\x1b[K{line}".encode())
+            self._shown = line
 
     def show_first(self, status: Mapping[str, object]) -> None:
         """Show what was found and what can be typed next."""

@@ -281,6 +281,7 @@ def test_show_and_verify_follow_a_citation(watched):
     """A full citation is fresh, then moved, then changed, then gone; `show` prints its lines."""
     shown = watched.json("show", "setup.md#L5-L7")
     citation = shown["citation"]
+    assert lines(watched.run("show", "usage.md", cwd=watched.docs / "guide"))[-1] == "Ask the daemon a question."
     assert lines(watched.run("show", "setup.md#L7-L7")) == ["The daemon listens on a socket."]
     assert lines(watched.run("verify", citation)) == ["fresh"]
     text = (watched.docs / "setup.md").read_text()
