@@ -13,10 +13,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from indexerd.access.rights import AccessRules, effective_metadata
-from indexerd.analysis import locate
 from indexerd.digests import chunk_id, document_id
 from indexerd.model import Chunk, Document, Root, SourcePath, UnsafeFinding
-from indexerd.search.excerpt import show
+from indexerd.search.excerpt import Match, locate_each, show
 from indexerd.search.freshness import Proved
 from indexerd.search.outcome import Hit, Part
 from indexerd.search.rank import Candidate, Ranking
@@ -40,17 +39,16 @@ class HitMaker:
 
     def hits(self, accepted: Sequence[Accepted], present: Sequence[frozenset[int]]) -> tuple[Hit, ...]:
         """Return the hits; `present` says which words each passage holds."""
-        pairs = zip(accepted, present, strict=True)
-        return tuple(self._hit(n, one, words) for n, (one, words) in enumerate(pairs, start=1))
+        matches = locate_each([one.text for one in accepted], self.ranking.words.searched, self.languages)
+        rows = zip(accepted, present, matches, strict=True)
+        return tuple(self._hit(n, *row) for n, row in enumerate(rows, start=1))
 
-    def _hit(self, n: int, one: Accepted, present: frozenset[int]) -> Hit:
+    def _hit(self, n: int, one: Accepted, present: frozenset[int], matches: Sequence[Match]) -> Hit:
         candidate, proved, text, unsafe = one
         view = self.ranking.view.segments[candidate.segment]
         document, stored = view.segment.document(candidate.document), view.segment.chunk(candidate.chunk)
         words = self.ranking.words
-        shown = show(
-            text, locate(text, words.searched, self.languages), [f.idf * f.weight for f in self.ranking.figures]
-        )
+        shown = show(text, matches, [figures.idf * figures.weight for figures in self.ranking.figures])
         document_name = document_id(document.source_path)
         return Hit(
             n=n,

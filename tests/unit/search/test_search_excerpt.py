@@ -3,7 +3,7 @@
 import random
 
 from indexerd.analysis import analyze_query, locate
-from indexerd.search.excerpt import show
+from indexerd.search.excerpt import locate_each, show
 
 
 def shown(text, query, limit=240):
@@ -72,3 +72,32 @@ def test_highlights_lie_inside_the_excerpt_for_random_texts():
         assert all(0 <= start < end <= len(found.excerpt) for start, end in found.highlights)
         assert all(a.end <= b.start for a, b in zip(found.highlights, found.highlights[1:], strict=False))
         assert found.line_offset <= text.count("\n")
+
+
+def test_texts_located_together_give_what_each_gives_alone():
+    """Whatever stands at the ends of texts, nothing is found across them."""
+    choose = random.Random(4)
+    pieces = [
+        "needle",
+        "need",
+        "le",
+        "row_",
+        "_size",
+        "row_size",
+        "数",
+        "据",
+        "数据",
+        "é",
+        "\u0301",
+        "-",
+        "v6",
+        ".2",
+        "\n",
+        " ",
+        "\r",
+    ]
+    words = analyze_query("needle row_size 数据 v6.2 é", ("english",))
+    for _ in range(100):
+        texts = ["".join(choose.choices(pieces, k=choose.randint(0, 12))) for _ in range(choose.randint(0, 8))]
+        alone = [locate(text, words, ("english",)) for text in texts]
+        assert locate_each(texts, words, ("english",)) == alone
