@@ -144,9 +144,13 @@ def read_segment(fs: StoreFilesystem, ref: SegmentRef) -> Stored:
     name = ref.name
 
     def load() -> Stored:
-        small = ref.file.length < MAPPED_BYTES
-        data = memoryview(fs.read(name)) if small else fs.map(name)
-        return Stored(ref, decode_segment(_checked(data, ref.file, name), name, verify=False))
+        if ref.file.length < MAPPED_BYTES:
+            data = _checked(memoryview(fs.read(name)), ref.file, name)
+        else:
+            _checked(fs.map(name), ref.file, name)
+            # The proof touched every page; of a new mapping none is resident until it is used.
+            data = fs.map(name)
+        return Stored(ref, decode_segment(data, name, verify=False))
 
     return _proved(name, load)
 
