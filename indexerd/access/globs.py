@@ -40,6 +40,22 @@ def _translate(part: str) -> str:
         return "[^/]*"
     if part == "?":
         return "[^/]"
-    if part.startswith("[") and len(part) > 2:
-        return "[" + part[1:-1].replace("\\", r"\\").replace("!", "^", 1 if part[1] == "!" else 0) + "]"
+    if part.startswith("[") and part.endswith("]") and part not in ("[]", "[!]"):
+        return _character_set(part[1:-1])
     return re.escape(part)
+
+
+def _character_set(content: str) -> str:
+    """Return a set of characters and ascending ranges; nothing in it has another meaning."""
+    negated, members = ("^", content[1:]) if content.startswith("!") else ("", content)
+    parts: list[str] = []
+    at = 0
+    while at < len(members):
+        first, last = members[at], members[at + 2 : at + 3]
+        if members[at + 1 : at + 2] == "-" and last and first <= last:
+            parts.append(f"{re.escape(first)}-{re.escape(last)}")
+            at += 3
+        else:
+            parts.append(re.escape(first))
+            at += 1
+    return f"[{negated}{''.join(parts)}]"

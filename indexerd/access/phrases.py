@@ -47,7 +47,7 @@ class Pattern(NamedTuple):
 
 @cache
 def compiled(expression: str) -> re.Pattern[str]:
-    """Return the pattern of an expression; compiled when its cue is first met, since all of them together cost a second."""
+    """Return the pattern of an expression, compiled when its cue is first met: all together they cost a second."""
     return re.compile(expression)
 
 

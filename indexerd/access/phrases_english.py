@@ -14,7 +14,7 @@ its reply.
 from indexerd.access.phrases import Phrase
 
 WORDS = {
-    "void": ("ignor(?:e|es|ing)|disregard(?:ing)?|forget(?:ting)?"),
+    "void": ("ignor(?:e|ing)|disregard(?:ing)?|forget(?:ting)?"),
     "cancel": (
         "override|overwrite|bypass|discard|drop|delete|erase|skip|cancel|change|violate|break|abandon|neglect|overlook"
     ),
@@ -61,9 +61,22 @@ PHRASES = (
     Phrase(
         "override",
         "ignor|disregard|forget",
-        "{void}(?: about)? (?:everything|anything|all|what|whatever) ~ (?:above|so far|previously|you know"
-        "|you(?:'ve| have)? (?:learned|learnt|been told|were told)|i(?: have|'ve)? (?:said|told|wrote|say)|we(?:'ve"
-        r"| have)? (?:talked|discussed|said)|(?:before|prior to|up to) (?:that|this|now|here))\b",
+        "{void}(?: about)? (?:everything|anything|what|whatever|all(?: of)?(?: this| that)?) (?:above|so far"
+        "|previously|you know|you(?:'ve| have)? (?:learned|learnt|been told|were told)|i(?: have|'ve)? (?:said|told"
+        r"|wrote|say)|we(?:'ve| have)? (?:talked|discussed|said)|(?:before|prior to|up to) (?:that|this|now|here))\b",
+    ),
+    Phrase(
+        "override",
+        "ignor|disregard|forget",
+        "{void}(?: about)? (?:everything|anything|what|whatever) ~ (?:above|so far|previously|you know|you(?:'ve"
+        "| have)? (?:learned|learnt|been told|were told)|i(?: have|'ve)? (?:said|told|wrote|say)|we(?:'ve| have)"
+        r"? (?:talked|discussed|said)|(?:before|prior to|up to) (?:that|this|now|here))\b",
+    ),
+    Phrase(
+        "override",
+        "ignor|disregard|forget",
+        "{void} ~ (?:instructions?|prompts?|rules|guidelines|orders) ~ (?:you (?:were|have been|had|got|received)"
+        r"|given to you|your (?:developer|creator|system))\b",
     ),
     Phrase(
         "override",
@@ -213,7 +226,7 @@ PHRASES = (
     ),
     Phrase(
         "address",
-        "you are an|you're an|you are the",
+        "you are a|you're a|you are the",
         "(?:if|when|since|as) you(?: are|'re) (?:reading this as )?(?:an? |the )?{model}(?: (?:reading|processing"
         r"|summari[sz]ing|and)\b|, (?:you|please|ignore|do|say|answer|always|never|then|include|stop|output))",
     ),
