@@ -1,12 +1,14 @@
 """A daemon starts once, survives being killed, ends in order, and answers all the while."""
 
 import os
+import resource
 import signal
 import socket
 from pathlib import Path
 
 import pytest
 
+from indexerd.client import Client
 from indexerd.errors import ShutdownError, UnreachableError
 from tests.fakes.daemon_process import DaemonProcess, wait_for
 
@@ -192,3 +194,24 @@ def test_a_damaged_index_is_rebuilt_and_said_so(docs, start):
     second = start([docs]).ready()
     assert paths(second.call("query", text="quokka")) == ["a.md"]
     assert second.call("status")["opening"]["state"] == "damaged"
+
+
+def test_out_of_descriptors_who_is_in_is_served_and_others_are_when_there_is_room(docs, start):
+    """Accepting stops, answering does not, and it recovers by itself."""
+    daemon = start([docs]).ready()
+    pid = daemon.process.pid
+    free = len(os.listdir(f"/proc/{pid}/fd")) + 6
+    _, hard = resource.prlimit(pid, resource.RLIMIT_NOFILE)
+    with Client(daemon.socket, 30) as inside:
+        inside.call("status")
+        resource.prlimit(pid, resource.RLIMIT_NOFILE, (free, hard))
+        crowd = []
+        for _ in range(20):
+            one = socket.socket(socket.AF_UNIX)
+            one.connect(daemon.socket)
+            crowd.append(one)
+        assert inside.call("status")["state"] == "current"
+        for one in crowd:
+            one.close()
+        resource.prlimit(pid, resource.RLIMIT_NOFILE, (hard, hard))
+    assert paths(daemon.call("query", text="quokka")) == ["a.md"]

@@ -11,6 +11,7 @@ from indexerd.model import Root, Settings
 from indexerd.wiring import check_ground, open_local, open_reading, stored_roots
 from indexerd.wiring.house import build
 from indexerd.wiring.people import admission_of
+from tests.fakes.plain_user import plain_user_folder
 
 
 def config(tmp_path, *roots, **more):
@@ -97,6 +98,15 @@ def test_a_state_directory_of_another_user_is_refused(tmp_path, docs):
     (tmp_path / "state").mkdir(mode=0o700)
     os.chown(tmp_path / "state", 65534, 65534)
     assert "belongs to user 65534" in problems(config(tmp_path, docs))[0]
+
+
+def test_an_unreadable_root_is_a_problem_on_first_sight_and_waited_for_later():
+    """Permission is told with its cause; a root that the store knows may come back."""
+    with plain_user_folder() as folder:
+        (folder / "shut").mkdir(mode=0)
+        given = config(folder, folder / "shut")
+        assert "cannot be read: Permission denied" in problems(given)[0]
+        check_ground(given, given.roots)
 
 
 def test_unknown_users_and_groups_are_all_named(tmp_path, docs):
