@@ -8,6 +8,7 @@ Purity: pure.
 See: docs/search.md (analysis), docs/on-disk-format.md (postings).
 """
 
+import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate
@@ -27,6 +28,7 @@ from indexerd.postings import Column, Field, Postings
 # Code points in a batch: its arrays stay in the processor's second cache.
 _BATCH = 1 << 18
 _COLUMN_BITS = 4
+_WHITE = re.compile(r"[ \t\n\r]")
 
 
 class Unit(NamedTuple):
@@ -35,6 +37,20 @@ class Unit(NamedTuple):
     chunk: int
     field: Field
     text: str
+
+
+class _Occurrences(NamedTuple):
+    """How often each term stands in each column of each chunk.
+
+    Attributes:
+        bits: Low bits of a key that hold chunk within the batch and column; the term number stands above.
+        keys: Ascending, none twice.
+        counts: At least 1.
+    """
+
+    bits: int
+    keys: npt.NDArray[np.int64]
+    counts: npt.NDArray[np.int64]
 
 
 class _Batch(NamedTuple):
@@ -116,15 +132,65 @@ def _batches(units: Units) -> Iterator[slice]:
 def _invert_batch(
     units: Units, batch: slice, vocabulary: Vocabulary, rows: Rows, lengths: npt.NDArray[np.uint32]
 ) -> _Batch:
-    stream = read_stream(units.texts[batch])
-    spans = find_spans(stream)
-    owners = np.array(units.chunks[batch], np.int64)
-    first = int(owners[0])
-    owners -= first
-    _count_lengths(stream, spans, owners, lengths[first:])
+    first = units.chunks[batch.start]
+    owners = np.array(units.chunks[batch], np.int64) - first
     places = (owners << _COLUMN_BITS) | (np.array(units.fields[batch], np.int64) * 2)
-    numbers, owned = _occurrences(stream, spans, places, units.language, vocabulary)
-    return _aggregate(numbers, owned, first, rows)
+    counted = [
+        _count(pieces, places[taken], units.language, vocabulary, lengths[first:])
+        for pieces, taken in _portions(units.texts[batch])
+    ]
+    occurrences = counted[0] if len(counted) == 1 else _added(counted)
+    return _to_rows(occurrences, first, rows)
+
+
+def _portions(texts: Sequence[str]) -> Iterator[tuple[Sequence[str], npt.NDArray[np.int64]]]:
+    """Yield pieces of the texts of a batch, and which text each is of, in portions that memory holds easily.
+
+    A batch is one portion, but for a chunk far longer than any should be (one line of megabytes): that is cut at white
+    space, where no term is cut with it.
+    """
+    if sum(map(len, texts)) <= 2 * _BATCH:
+        yield texts, np.arange(len(texts))
+        return
+    for number, text in enumerate(texts):
+        begin = 0
+        while begin < len(text):
+            gap = _WHITE.search(text, begin + _BATCH)
+            end = gap.start() if gap else len(text)
+            yield [text[begin:end]], np.array([number])
+            begin = end
+
+
+def _count(
+    pieces: Sequence[str],
+    places: npt.NDArray[np.int64],
+    language: str,
+    vocabulary: Vocabulary,
+    lengths: npt.NDArray[np.uint32],
+) -> _Occurrences:
+    """Count the terms of some pieces, and their words into `lengths`."""
+    stream = read_stream(pieces)
+    spans = find_spans(stream)
+    _count_lengths(stream, spans, places >> _COLUMN_BITS, lengths)
+    numbers, owned = _occurrences(stream, spans, places, language, vocabulary)
+    if not len(numbers):
+        return _Occurrences(_COLUMN_BITS, np.zeros(0, np.int64), np.zeros(0, np.int64))
+    # As few bits as hold the places: each 16 bits of the keys are one pass of the sort.
+    bits = max(int(places.max()).bit_length(), _COLUMN_BITS)
+    keys = sort_numbers((numbers.astype(np.int64) << bits) | owned)
+    heads = _heads(keys)
+    return _Occurrences(bits, keys[heads], np.diff(heads, append=len(keys)))
+
+
+def _added(counted: Sequence[_Occurrences]) -> _Occurrences:
+    """Return the sum of some counts."""
+    bits = max(some.bits for some in counted)
+    masks = ((some, (1 << some.bits) - 1) for some in counted)
+    keys = np.concatenate([((some.keys >> some.bits) << bits) | (some.keys & mask) for some, mask in masks])
+    distinct, inverse = np.unique(keys, return_inverse=True)
+    counts = np.zeros(len(distinct), np.int64)
+    np.add.at(counts, inverse, np.concatenate([some.counts for some in counted]))
+    return _Occurrences(bits, distinct, counts)
 
 
 def _count_lengths(
@@ -162,16 +228,11 @@ def _occurrences(
     return np.concatenate((numbers, stems[stemmed])), np.concatenate((owned, owned[stemmed] | 1))
 
 
-def _aggregate(numbers: Numbers, places: npt.NDArray[np.int64], first: int, rows: Rows) -> _Batch:
-    """Count equal occurrences, and turn the counts of each (term, chunk) into a row."""
-    if not len(numbers):
-        return _Batch(numbers, numbers, np.zeros(0, np.uint32))
-    # As few bits as hold the places: each 16 bits of the keys are one pass of the sort.
-    bits = max(int(places.max()).bit_length(), _COLUMN_BITS)
-    keys = sort_numbers((numbers.astype(np.int64) << bits) | places)
-    entries = _heads(keys)
-    counts = np.diff(entries, append=len(keys))
-    values = keys[entries]
+def _to_rows(occurrences: _Occurrences, first: int, rows: Rows) -> _Batch:
+    """Turn the counts of each (term, chunk) into a row."""
+    bits, values, counts = occurrences
+    if not len(values):
+        return _Batch(np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0, np.uint32))
     pairs = values >> _COLUMN_BITS
     groups = _heads(pairs)
     codes = rows.codes(groups, values & ((1 << _COLUMN_BITS) - 1), counts)
