@@ -5,7 +5,7 @@ Knows nothing of: segments' contents, files, threads.
 Invariants: 1. a merge takes a run of neighbours, so that "later wins" stays true. 2. once no merge is due, a query
     sees at most `MAX_PARTS` parts and dead chunks are less than half. 3. rewriting is logarithmic in the corpus.
 Purity: pure.
-See: docs/adr/0001 (merge policy, figures).
+See: docs/consistency.md (merge).
 """
 
 from collections.abc import Sequence

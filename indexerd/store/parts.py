@@ -5,7 +5,7 @@ Knows nothing of: files, slots, generations' numbers, queries.
 Invariants: 1. values never change: a mask is copied before it is written. 2. the work for one new document is in
     proportion to that document and the small parts, never to the corpus. 3. equal keys are confirmed by the path.
 Purity: pure.
-See: docs/consistency.md (later wins), docs/adr/0001.
+See: docs/consistency.md (later wins, the view).
 """
 
 import itertools
@@ -160,7 +160,7 @@ def join(parts: Sequence[Part]) -> Part:
 
 
 # A query walks every part for every term, and joining costs in proportion to what is joined. Two joined parts (one that
-# takes each publish, one that takes it when full) keep both small; see docs/adr/0001 for the figures.
+# takes each publish, one that takes it when full) keep both small; see docs/consistency.md.
 RECENT_CHUNKS = 256
 SMALL_CHUNKS = 2048
 MAX_PARTS = 4

@@ -5,7 +5,7 @@ Knows nothing of: sources, queries, how a segment is made.
 Invariants: 1. memory equals what `latest` says: they change together, under the ledger's lock. 2. `snapshot` takes no
     lock. 3. the heavy part of a merge runs outside the lock that publishes take.
 Purity: shell (the state directory, through the port; threads share it).
-See: docs/consistency.md (publish, checkpoint, merge), docs/adr/0001.
+See: docs/consistency.md (publish, checkpoint, merge).
 """
 
 import threading
