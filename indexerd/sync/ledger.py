@@ -33,6 +33,12 @@ class Ledger:
 
     def __init__(self, indexed: Iterable[tuple[SourcePath, ContentHash]], cache: FingerprintCache) -> None:
         self._indexed: dict[SourcePath, ContentHash] = dict(indexed)
+        # Paths and hashes are most of what is kept here for each document: the cache shares ours, and we its.
+        cache.keep_only(self._indexed)
+        for path, known in self._indexed.items():
+            found = cache.get(path)
+            if found is not None and found.content_hash == known:
+                self._indexed[path] = found.content_hash
         # Sorted, so that the documents below a folder are one range.
         self._paths: list[SourcePath] = sorted(self._indexed)
         self.cache = cache

@@ -92,6 +92,7 @@ class SyncLoop:
         self._name_remote_roots()
         with stepper.lock:
             stepper.pending.doubt()
+            stepper.timers = True
         self._stopping = False
         self._thread = threading.Thread(target=self._run, name="indexerd-sync", daemon=True)
         self._end_upkeep = self.on_publish(lambda _: self._upkeep.wake())

@@ -146,17 +146,18 @@ class Pending:
         """Return the number of the last hint or doubt ever taken."""
         return self._number
 
-    def next_due(self) -> float | None:
+    def next_due(self, *, surveys: bool = True) -> float | None:
         """Return the moment when something becomes due (maybe past); None while nothing waits."""
         moments = [self._due(entry) for entry in self._waiting.values()]
-        if self._doubts or self._survey_wanted:
+        if surveys and (self._doubts or self._survey_wanted):
             moments.append(self._doubt_not_before)
         return min(moments, default=None)
 
-    def take(self, now: float, limit: int) -> Batch | None:
+    def take(self, now: float, limit: int, *, surveys: bool = True) -> Batch | None:
         """Hand out what is due, oldest first, at most `limit` paths; None if nothing is.
 
-        What is urgent comes alone, so that it does not wait for the rest.
+        What is urgent comes alone, so that it does not wait for the rest. Without `surveys` the wish to look at
+        everything stays for another time.
         """
         due = [(path, entry) for path, entry in self._waiting.items() if self._due(entry) <= now]
         urgent = [item for item in due if item[1].urgent]
@@ -165,7 +166,7 @@ class Pending:
         for hint in hints:
             del self._waiting[hint.path]
         self._in_work.update(hint.oldest for hint in hints)
-        doubt, reconcile = (0, False) if urgent else self._take_doubts(now)
+        doubt, reconcile = self._take_doubts(now) if surveys and not urgent else (0, False)
         if not hints and not reconcile:
             return None
         numbers = [hint.oldest for hint in hints] + ([doubt] if doubt else [])

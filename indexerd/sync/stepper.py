@@ -112,6 +112,8 @@ class Stepper:
         self.building = snapshot.generation == 0 or self.writer.redo
         self.reconciled_at: float | None = None
         self.retry_at = 0.0
+        # Off for one shot: it does what is asked and ends.
+        self.timers = False
         self.callbacks: list[Callable[[Snapshot], None]] = []
         self._overflows = Overflows()
         self._back_off = BackOff()
@@ -173,7 +175,8 @@ class Stepper:
         """
         now = self.clock.monotonic()
         with self.lock:
-            self._tick(now)
+            if self.timers:
+                self._tick(now)
             batch = self._take(now)
         if batch is not None:
             self._work(batch)
@@ -196,11 +199,12 @@ class Stepper:
         if self.retry_at <= now and self.writer.results_ready():
             return 0.0
         # A timed wait may end a little early: a timer is not so urgent that it should be asked for twice.
-        moments = [self.timetable.next_moment() + TIMER_SLACK_SECONDS]
-        hints = None if self.writer.redo and self.writer.bulk_running() else self.pending.next_due()
+        moments = [self.timetable.next_moment() + TIMER_SLACK_SECONDS if self.timers else float("inf")]
+        in_bulk = self.writer.bulk_running()
+        hints = None if self.writer.redo and in_bulk else self.pending.next_due(surveys=not in_bulk)
         publish = self.writer.publish_due(now)
         moments += [max(moment, self.retry_at) for moment in (hints, publish) if moment is not None]
-        return max(0.0, min(moments) - now)
+        return min(max(0.0, min(moments) - now), threading.TIMEOUT_MAX)
 
     def run_until(self, number: int) -> None:
         """Step in this thread until everything up to a number is resolved.
@@ -246,7 +250,8 @@ class Stepper:
     def _take(self, now: float) -> Batch | None:
         if self.retry_at > now or (self.writer.redo and self.writer.bulk_running()):
             return None
-        return self.pending.take(now, _BATCH_PATHS)
+        # Not amid a bulk run: a survey would list again what is still to be read.
+        return self.pending.take(now, _BATCH_PATHS, surveys=not self.writer.bulk_running())
 
     def _work(self, batch: Batch) -> None:
         began = self.clock.monotonic()

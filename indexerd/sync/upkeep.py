@@ -8,6 +8,7 @@ Purity: shell (one thread).
 See: docs/consistency.md (checkpoint, merge).
 """
 
+import ctypes
 import logging
 import threading
 from collections.abc import Callable
@@ -20,6 +21,9 @@ _LOOK_SECONDS = 0.1
 # The store lets a bulk load settle for five seconds before it merges: one more look behind that.
 _SETTLED_SECONDS = 6.0
 _BACK_OFF_SECONDS = (0.5, 60.0)
+# glibc keeps what a merge has freed: after a first index of 38,000 files 309 MB stayed, 150 MB once it was asked
+# (2026-11-30).
+_malloc_trim = getattr(ctypes.CDLL(None), "malloc_trim", lambda _: 0)
 
 
 class Upkept(Protocol):
@@ -59,6 +63,7 @@ class Upkeep:
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
         self._back_off = _BACK_OFF_SECONDS[0]
+        self._merged = False
 
     def start(self) -> None:
         """Start the thread."""
@@ -88,7 +93,7 @@ class Upkeep:
             self._store.checkpoint()
             done = True
         if self._store.merge_due() and self._store.merge_once():
-            done = True
+            done = self._merged = True
         if done:
             self._store.collect()
         return done
@@ -116,3 +121,9 @@ class Upkeep:
                 self._woken.wait(_LOOK_SECONDS)
             elif not self._woken.wait(None if settled else _SETTLED_SECONDS):
                 settled = True
+                self._give_back_memory()
+
+    def _give_back_memory(self) -> None:
+        if self._merged:
+            self._merged = False
+            _malloc_trim(0)

@@ -26,7 +26,7 @@ IMPORT_DOORS = {
     "marshal": (),
     "time": ("clock.py",),
     "tomllib": ("cli/", "config", "wiring.py"),
-    "ctypes": ("sources.py", "sync/watcher"),
+    "ctypes": ("sources.py", "sync/upkeep.py", "sync/watcher"),
 }
 # Dotted use -> where it may stand.
 USE_DOORS = {
