@@ -1,0 +1,104 @@
+"""A history checked out under a running daemon: after each commit the index is what a fresh one would be."""
+
+import os
+import random
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from indexerd.store import canonical_digest, open_reader
+from indexerd.store.fsio import RealStoreFilesystem
+from tests.fakes.daemon_process import DaemonProcess, wait_for
+
+REAL = ("tidb-docs-zh", "rust-book")
+
+
+def git(folder, *words):
+    environment = {
+        **os.environ,
+        "GIT_CONFIG_GLOBAL": os.devnull,
+        "GIT_AUTHOR_DATE": "1700000000 +0000",
+        "GIT_COMMITTER_DATE": "1700000000 +0000",
+    }
+    identity = ("-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "advice.detachedHead=false")
+    done = subprocess.run(
+        ["git", *identity, *words], cwd=folder, env=environment, check=True, capture_output=True, text=True
+    )
+    return done.stdout
+
+
+def make_history(folder: Path, commits: int, seed: int = 5) -> None:
+    """Make a repository whose commits add, edit, move and delete documents, and change what is ignored."""
+    choose = random.Random(seed)
+    folder.mkdir()
+    git(folder, "init", "-q", "-b", "main")
+    for number in range(commits):
+        present = sorted(path for path in folder.rglob("*.md") if ".git" not in path.parts)
+        for path in choose.sample(present, min(len(present), 6)):
+            match choose.randrange(4):
+                case 0:
+                    path.unlink()
+                case 1:
+                    target = folder / f"moved{choose.randrange(4)}" / path.name
+                    target.parent.mkdir(exist_ok=True)
+                    path.rename(target)
+                case _:
+                    path.write_text(path.read_text() + f"\n## Added {number}\n\nline {choose.random()}\n")
+        for each in range(4):
+            path = folder / f"part{choose.randrange(5)}" / f"sub{choose.randrange(3)}" / f"n{number}-{each}.md"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(f"---\ntags: [t{number}]\n---\n# Note {number} {each}\n\ntext {choose.random()}\n")
+        (folder / ".gitignore").write_text(f"part{number % 5}/sub1/\n" if number % 3 == 0 else "")
+        git(folder, "add", "-A", "-f")
+        git(folder, "commit", "-q", "-m", str(number))
+
+
+def digest_of(state) -> str:
+    fs = RealStoreFilesystem.open_directory(str(state), create=False)
+    try:
+        return canonical_digest(open_reader(fs))
+    finally:
+        fs.close()
+
+
+def fresh_digest(repository: Path, place: Path) -> str:
+    """Index the present tree into an empty store and return the digest."""
+    with_fresh = DaemonProcess([repository], place).ready()
+    assert with_fresh.end() == 0
+    with_fresh.close()
+    return digest_of(place / "state")
+
+
+def walk_history(repository: Path, commits, tmp_path: Path) -> None:
+    git(repository, "checkout", "-q", commits[0])
+    daemon = DaemonProcess([repository], tmp_path / "running").ready()
+    try:
+        for number, commit in enumerate([*commits, *reversed(commits[:-1])]):
+            git(repository, "checkout", "-q", commit)
+            # Asking to sync returns when everything that was saved before is published.
+            wait_for(lambda: daemon.call("status")["state"] == "current")
+            assert daemon.call("query", text="text", wait_ms=5000)["freshness"]["state"] == "current"
+            expected = fresh_digest(repository, tmp_path / f"fresh{number}")
+            assert digest_of(daemon.state) == expected, commit
+    finally:
+        daemon.close()
+
+
+@pytest.mark.slow
+def test_each_checkout_of_a_made_history_equals_a_fresh_index(tmp_path):
+    """Forward and backward through twelve commits: the canonical digest equals that of an index built from nothing."""
+    repository = tmp_path / "repository"
+    make_history(repository, 12)
+    commits = git(repository, "rev-list", "--reverse", "main").split()
+    walk_history(repository, commits, tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", REAL)
+def test_every_tenth_commit_of_a_real_history_equals_a_fresh_index(name, tmp_path, data):
+    """Every tenth commit of a real documentation repository, given with --data, equals an index built from nothing."""
+    repository = tmp_path / name
+    git(tmp_path, "clone", "-q", str(data / name), str(repository))
+    commits = git(repository, "rev-list", "--reverse", "HEAD").split()
+    walk_history(repository, commits[::10], tmp_path)
