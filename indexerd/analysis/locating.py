@@ -9,7 +9,7 @@ See: docs/search.md (analysis).
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache
 
 from indexerd.analysis.query import QueryWord
@@ -83,8 +83,10 @@ class _Wanted:
     def places_in_ascii(self, text: str) -> list[Place]:
         """Return the places of words and parts in an ASCII text that has none of the identifiers."""
         found: list[Place] = []
-        for part in set(_PART.findall(text)):
-            index = self._index_of(part[:MAX_TERM].lower())
+        parts = {part: part[:MAX_TERM].lower() for part in set(_PART.findall(text))}
+        known = self._known(parts.values())
+        for part, term in parts.items():
+            index = known[term]
             if index != _NOWHERE:
                 length = min(len(part), MAX_TERM)
                 found += [(start, start + length, index) for start in _part_starts(text, part)]
@@ -111,10 +113,12 @@ class _Wanted:
             # The stream begins with a line feed that the text does not have.
             found.append((begins[start - 1], finishes[end - 2], index))
 
-        for start, end in zip(spans.word_starts.tolist(), spans.word_ends.tolist(), strict=True):
-            index = self._index_of(folded[start:end])
-            if index != _NOWHERE:
-                add(start, end, index)
+        bounds = list(zip(spans.word_starts.tolist(), spans.word_ends.tolist(), strict=True))
+        terms = [folded[start:end] for start, end in bounds]
+        known = self._known(terms)
+        for (start, end), term in zip(bounds, terms, strict=True):
+            if known[term] != _NOWHERE:
+                add(start, end, known[term])
         for start, end in zip(spans.whole_starts.tolist(), spans.whole_ends.tolist(), strict=True):
             index = self._surfaces.get(folded[start:end], _NOWHERE)
             if index != _NOWHERE:
@@ -125,20 +129,26 @@ class _Wanted:
                 add(start, start + len(surface), self._surfaces[surface])
         return sorted(found)
 
-    def _index_of(self, term: str) -> int:
-        """Return the word that a word of a text stands for: the one it equals, else the first with its stem."""
-        known = self._memo.get(term)
-        if known is not None:
-            return known
+    def _known(self, terms: Collection[str]) -> dict[str, int]:
+        """Return the query's word that each word of a text stands for: the one it equals, else the first by stem."""
         if len(self._memo) >= _MEMO_WORDS:
-            self._memo.clear()
-        exact = self._surfaces.get(term)
-        self._memo[term] = index = self._stem_index(term) if exact is None else exact
-        return index
+            # A new one rather than an emptied one: another thread may be reading the old.
+            self._memo = {}
+        memo = self._memo
+        unknown = [term for term in dict.fromkeys(terms) if term not in memo]
+        # All at once: a call of the stemmer costs as much as ten words.
+        stemmed = [stems(unknown, language) for language in self._languages] if unknown else []
+        for term, *of_term in zip(unknown, *stemmed, strict=True):
+            index = self._surfaces.get(term)
+            memo[term] = self._stem_index((*of_term, term)) if index is None else index
+        return memo
 
-    def _stem_index(self, term: str) -> int:
-        found = (self._stems.get(stems([term], language)[0]) for language in self._languages)
-        return next((index for index in found if index is not None), self._stems.get(term, _NOWHERE))
+    def _stem_index(self, candidates: Sequence[str]) -> int:
+        for stem in candidates:
+            index = self._stems.get(stem)
+            if index is not None:
+                return index
+        return _NOWHERE
 
 
 def _starts(text: str, piece: str) -> Iterator[int]:
