@@ -15,7 +15,7 @@ from indexerd.protocol.messages import Payload
 from indexerd.service.callers import Caller
 from indexerd.service.parts import Parts
 from indexerd.service.rendering import Json, moment, printable_path
-from indexerd.service.visibility import VisibleGenerations
+from indexerd.service.visibility import Visibility
 from indexerd.sync.status import Named, SyncReport, SyncStatus
 
 _MOST_NAMED = 200
@@ -26,9 +26,9 @@ _MOST_REPORTED = 10_000
 class Condition:
     """Answers `status` and `sync`."""
 
-    def __init__(self, parts: Parts, visible: VisibleGenerations) -> None:
+    def __init__(self, parts: Parts, visibility: Visibility) -> None:
         self._parts = parts
-        self._visible = visible
+        self._visibility = visibility
 
     def status(self, caller: Caller, params: Payload) -> Json:
         """Say in which state the index is and why."""
@@ -37,10 +37,10 @@ class Condition:
         result: Json = {"protocol": PROTOCOL_VERSION, "state": status.state}
         if not caller.is_owner:
             # Counts and names would tell others about documents that they may not see.
-            return result | {"generation": self._visible.number(snapshot, caller.roles, self._parts.clock.today())}
-        return result | {"generation": snapshot.generation} | self._for_owner(status)
+            return result | {"generation": self._visibility.number(snapshot, caller.roles, self._parts.clock.today())}
+        return result | {"generation": snapshot.generation} | self._for_owner(caller, status)
 
-    def _for_owner(self, status: SyncStatus) -> Json:
+    def _for_owner(self, caller: Caller, status: SyncStatus) -> Json:
         snapshot, identity = self._parts.store.snapshot(), self._parts.identity
         kept = self._parts.store.generations()
         return {
@@ -48,6 +48,7 @@ class Condition:
             "documents": snapshot.document_count,
             "chunks": snapshot.chunk_count,
             "unsafe": snapshot.unsafe_chunk_count,
+            "needs_role": self._visibility.needing_role(snapshot, caller.roles),
             "settings": snapshot.settings,
             "store_id": snapshot.store_id,
             "roots": self._roots(status),

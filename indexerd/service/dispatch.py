@@ -21,7 +21,7 @@ from indexerd.service.listing import Listing
 from indexerd.service.parts import Parts
 from indexerd.service.rendering import Json
 from indexerd.service.searching import Searching
-from indexerd.service.visibility import VisibleGenerations
+from indexerd.service.visibility import Visibility
 
 INDEX_CHANGED = "index/changed"
 
@@ -33,9 +33,9 @@ class Service:
 
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
-        visible = VisibleGenerations(parts.access)
-        self._searching = Searching(parts, visible)
-        citations, condition, listing = Citations(parts), Condition(parts, visible), Listing(parts, visible)
+        visibility = Visibility(parts.access)
+        self._searching = Searching(parts, visibility)
+        citations, condition, listing = Citations(parts), Condition(parts, visibility), Listing(parts, visibility)
         self._quick: Mapping[str, Answer] = MappingProxyType(
             {
                 "status": condition.status,

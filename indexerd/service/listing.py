@@ -22,7 +22,7 @@ from indexerd.protocol.messages import Payload
 from indexerd.service.callers import Caller
 from indexerd.service.parts import Parts
 from indexerd.service.rendering import Json, metadata_fields, moment, path_fields
-from indexerd.service.visibility import VisibleGenerations
+from indexerd.service.visibility import Visibility
 from indexerd.store import LiveSegment, Snapshot
 
 _PAGE, _LARGEST_PAGE = 1000, 5000
@@ -44,9 +44,9 @@ class _Wanted:
 class Listing:
     """Answers `documents` and `generations`."""
 
-    def __init__(self, parts: Parts, visible: VisibleGenerations) -> None:
+    def __init__(self, parts: Parts, visibility: Visibility) -> None:
         self._parts = parts
-        self._visible = visible
+        self._visibility = visibility
 
     def documents(self, caller: Caller, params: Payload) -> Json:
         """List documents in the order of their source paths.
@@ -71,7 +71,7 @@ class Listing:
     def _generation(self, caller: Caller, snapshot: Snapshot, wanted: _Wanted) -> int:
         if caller.is_owner:
             return snapshot.generation
-        return self._visible.number(snapshot, wanted.roles, self._parts.clock.today())
+        return self._visibility.number(snapshot, wanted.roles, self._parts.clock.today())
 
     def _wanted(self, fields: Fields, caller: Caller) -> _Wanted:
         return _Wanted(

@@ -22,7 +22,7 @@ from indexerd.search.request import DEFAULT_BUDGET_CHARS, SORTS, SearchRequest, 
 from indexerd.service.callers import Caller
 from indexerd.service.parts import Parts
 from indexerd.service.rendering import Json, keep_sendable
-from indexerd.service.visibility import VisibleGenerations
+from indexerd.service.visibility import Visibility
 from indexerd.store import Snapshot
 from indexerd.sync.status import Barrier
 
@@ -140,9 +140,9 @@ class _Timing:
 class Searching:
     """Answers `query` and `evidence`."""
 
-    def __init__(self, parts: Parts, visible: VisibleGenerations) -> None:
+    def __init__(self, parts: Parts, visibility: Visibility) -> None:
         self._parts = parts
-        self._visible = visible
+        self._visibility = visibility
 
     def answer(self, caller: Caller, params: Payload, *, evidence: bool, may_wait: bool) -> Json | None:
         """Answer one request.
@@ -195,7 +195,7 @@ class Searching:
     def _shown_generation(self, caller: Caller, asked: Asked, snapshot: Snapshot) -> int:
         if caller.is_owner:
             return snapshot.generation
-        return self._visible.number(snapshot, asked.request.roles, self._parts.clock.today())
+        return self._visibility.number(snapshot, asked.request.roles, self._parts.clock.today())
 
     def _repair(self, found: _Found, deadline: float) -> float:
         """Index the files whose proof failed; return the seconds it took."""

@@ -1,6 +1,6 @@
-"""The generation as somebody sees it who may not see everything: it moves only when something visible to him moved.
+"""What somebody sees of a generation who may not see everything: its number, and how much is kept from him.
 
-Owns: the numbers that other users are told.
+Owns: the generation numbers that other users are told; the count of documents that need a role.
 Knows nothing of: who they are, queries.
 Invariants: 1. publishing a document that some roles do not admit changes no number told to those roles. 2. a number
     told is one that was current when something visible changed, or when this daemon was first asked.
@@ -10,27 +10,28 @@ See: docs/threat-model.md (what the generation tells).
 
 import datetime
 import threading
-from collections.abc import Hashable  # noqa: TC003 - kept with the other annotations, which are read at run time
+from collections.abc import Callable, Hashable
 
 import numpy as np
 
-from indexerd.access.rights import AccessRules, admits, rights
+from indexerd.access.rights import AccessRules, admits
+from indexerd.search.rights import rights_of
 from indexerd.store import LiveSegment, Snapshot
 
-_MASK = (1 << 64) - 1
+_BITS = (1 << 64) - 1
 # An odd multiplier mixes path and content, so that two documents that swap their contents do not cancel out.
-_MIX = 0x9E3779B97F4A7C15
+_MIX = np.uint64(0x9E3779B97F4A7C15)
 _MOST_SUMS, _MOST_NUMBERS = 4096, 256
 
 Standing = tuple[frozenset[str], datetime.date]
 
 
-class VisibleGenerations:
+class Visibility:
     """Remembers, for each set of roles, when something visible to it last changed. Safe for threads."""
 
     def __init__(self, access: AccessRules) -> None:
         self._access = access
-        self._sums: dict[tuple[Hashable, Standing], int] = {}
+        self._sums: dict[Hashable, int] = {}
         self._numbers: dict[Standing, tuple[int, int]] = {}
         # Guards the two caches; held while a segment is summed, so that callers of the same roles do not sum it twice.
         self._lock = threading.Lock()
@@ -39,7 +40,7 @@ class VisibleGenerations:
         """Return the generation that callers with these roles are told for a snapshot."""
         standing = (roles, day)
         with self._lock:
-            total = sum(self._sum(segment, standing) for segment in snapshot.segments) & _MASK
+            total = self._total(snapshot, standing, lambda one: _content(one, self._access, roles, day))
             known = self._numbers.get(standing)
             if known is not None and (known[0] == total or snapshot.generation < known[1]):
                 return min(known[1], snapshot.generation)
@@ -48,20 +49,34 @@ class VisibleGenerations:
             self._numbers[standing] = (total, snapshot.generation)
             return snapshot.generation
 
-    def _sum(self, segment: LiveSegment, standing: Standing) -> int:
-        key = (segment.key, standing)
-        if key not in self._sums:
-            if len(self._sums) >= _MOST_SUMS:
-                self._sums.clear()
-            self._sums[key] = _sum_of(segment, self._access, *standing)
-        return self._sums[key]
+    def needing_role(self, snapshot: Snapshot, roles: frozenset[str]) -> int:
+        """Return how many documents need a role that is not among these. For owners only."""
+        with self._lock:
+            return self._total(snapshot, roles, lambda one: _closed(one, self._access, roles))
+
+    def _total(self, snapshot: Snapshot, key: Hashable, sum_of: Callable[[LiveSegment], int]) -> int:
+        """Add up a figure of the segments, each computed once."""
+        total = 0
+        for segment in snapshot.segments:
+            name = (segment.key, key)
+            if name not in self._sums:
+                if len(self._sums) >= _MOST_SUMS:
+                    self._sums.clear()
+                self._sums[name] = sum_of(segment)
+            total += self._sums[name]
+        return total & _BITS
 
 
-def _sum_of(segment: LiveSegment, access: AccessRules, roles: frozenset[str], day: datetime.date) -> int:
-    """Add up what stands for each visible document: order and segmentation make no difference."""
-    data, total = segment.data, 0
-    for index in np.flatnonzero(segment.live).tolist():
-        if admits(rights(data.document(index), access), roles, day):
-            content = int.from_bytes(bytes(data.content_hashes[index][:8]), "big")
-            total += (int(data.path_keys[index]) * _MIX ^ content) * _MIX
-    return total & _MASK
+def _content(segment: LiveSegment, access: AccessRules, roles: frozenset[str], day: datetime.date) -> int:
+    """Return a sum that stands for the visible documents: order and segmentation make no difference."""
+    data, visible = segment.data, segment.live.copy()
+    for index, own in rights_of(data, access).items():
+        visible[index] &= admits(own, roles, day)
+    contents = np.ascontiguousarray(np.asarray(data.content_hashes)[visible, :8]).view(np.uint64).ravel()
+    keys = np.asarray(data.path_keys)[visible].astype(np.uint64)
+    return int(((keys * _MIX ^ contents) * _MIX).sum(dtype=np.uint64))
+
+
+def _closed(segment: LiveSegment, access: AccessRules, roles: frozenset[str]) -> int:
+    rights = rights_of(segment.data, access).items()
+    return sum(bool(segment.live[index]) and any(roles.isdisjoint(entry) for entry in own.acl) for index, own in rights)

@@ -71,6 +71,22 @@ def test_status_tells_the_owner_everything_and_others_one_word(house):
     json.dumps(status)
 
 
+def test_the_owner_is_told_how_many_documents_need_a_role():
+    """Not which, and others not at all; a query's reply is the same with and without them."""
+    files = {"a.md": "quokka\n", "s.md": "---\nacl: [board]\n---\nquokka secret\n"}
+    house = SmallHouse(files)
+    assert house.call("status")["needs_role"] == 1
+    assert "needs_role" not in house.call("status", caller=guest())
+    alone = SmallHouse({"a.md": "quokka\n"})
+    replies = [one.call("query", text="quokka") for one in (house, alone)]
+    for reply in replies:
+        for name in ("took_ms", "store_id", "freshness"):
+            del reply[name]
+        for hit in reply["hits"]:
+            del hit["validated_at"]
+    assert replies[0] == replies[1]
+
+
 def test_sync_reports_in_the_contracts_names(house):
     """Paths are handed on as they came, and one outside of every root is not found."""
     report = house.call("sync", paths=["/docs/a.md"])
