@@ -10,7 +10,7 @@ See: docs/operations.md.
 import posixpath
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import cast
+from typing import Literal, cast
 
 from indexerd.cli.answering import write
 from indexerd.cli.place import Place
@@ -20,16 +20,18 @@ from indexerd.config import Config, holds
 from indexerd.errors import RequestError, StoreLockedError
 from indexerd.naming import encode_name
 
+Need = Literal["fresh", "store", "read"]
+
 
 @contextmanager
-def asking_backend(selection: Selection, place: Place, *, allow_local: bool, fresh: bool = True) -> Iterator[Backend]:
+def asking_backend(selection: Selection, place: Place, *, allow_local: bool, need: Need = "fresh") -> Iterator[Backend]:
     """Give somebody who answers, and let go of it afterwards.
 
     Args:
         selection: Which watch set the flags name, if any.
         place: Where the command runs.
         allow_local: Whether this process may answer where no daemon runs.
-        fresh: Whether local work begins with bringing the index up to date.
+        need: What local work begins with: bringing the index up to date, taking the store, or reading it as it is.
 
     Raises:
         UnreachableError: No daemon runs and local work is not allowed or has nothing to work on.
@@ -38,18 +40,18 @@ def asking_backend(selection: Selection, place: Place, *, allow_local: bool, fre
     is_local = allow_local and not selection.socket
     backend: Backend | None = find_daemon(selection, place) if is_local else reach_daemon(selection, place)
     if backend is None:
-        backend = _local(local_config(selection, place), fresh=fresh)
+        backend = _local(local_config(selection, place), need)
     try:
         yield backend
     finally:
         backend.close()
 
 
-def _local(config: Config, *, fresh: bool) -> Backend:
-    from indexerd.cli.local import open_as_it_is, open_fresh  # noqa: PLC0415 - numpy only where work is done here
+def _local(config: Config, need: Need) -> Backend:
+    from indexerd.cli.local import open_as_it_is, open_fresh, open_store  # noqa: PLC0415 - numpy only where work is done here
 
-    if not fresh:
-        return open_as_it_is(config)
+    if need != "fresh":
+        return open_as_it_is(config) if need == "read" else open_store(config)
     try:
         backend, report = open_fresh(config)
     except StoreLockedError:

@@ -28,7 +28,7 @@ from indexerd.cli.reaching import Result
 @selecting
 def documents_command(deleted: bool, nul: bool, is_json: bool, **flags: object) -> int:
     """List the documents in the index."""
-    with asking_backend(take_selection(flags), here(), allow_local=True, fresh=False) as backend:
+    with asking_backend(take_selection(flags), here(), allow_local=True, need="read") as backend:
         documents = list(all_documents(backend, {"deleted": True} if deleted else {}))
     if is_json:
         return _print_list(documents)
@@ -53,7 +53,7 @@ def _document_line(document: Result, *, is_deleted: bool) -> str:
 @selecting
 def generations_command(is_json: bool, **flags: object) -> int:
     """List the generations that are kept, oldest first."""
-    with asking_backend(take_selection(flags), here(), allow_local=True, fresh=False) as backend:
+    with asking_backend(take_selection(flags), here(), allow_local=True, need="store") as backend:
         result = backend.call("generations")
     generations = cast("list[Result]", result["generations"])
     if is_json:

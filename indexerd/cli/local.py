@@ -42,10 +42,22 @@ def open_as_it_is(config: Config) -> Backend:
     Raises:
         NotFoundError: Nothing is published there.
     """
-    reading = open_reading(config)
+    reading = open_reading(config) if os.path.isdir(config.state_dir) else None
     if reading is None:
         raise NotFoundError(f"{config.state_dir}: nothing is published here yet")
     return reading
+
+
+def open_store(config: Config) -> Backend:
+    """Return who answers from the store, with its lock: for what only its writer knows.
+
+    Raises:
+        NotFoundError: There is no index.
+        StoreLockedError: Another process keeps the store.
+    """
+    if not os.path.isdir(config.state_dir):
+        raise NotFoundError(f"{config.state_dir}: there is no index here")
+    return open_local(config)
 
 
 def sync_local(config: Config, paths: tuple[str, ...] | None) -> Result:

@@ -89,7 +89,7 @@ def _start_editor(path: bytes, line: int, environ: Mapping[str, str]) -> int:
 def show_command(citation: str, is_json: bool, **flags: object) -> int:
     """Print the present text of a citation or path: guide/setup.md#L12-L18."""
     place = here()
-    with asking_backend(take_selection(flags), place, allow_local=True, fresh=False) as backend:
+    with asking_backend(take_selection(flags), place, allow_local=True, need="read") as backend:
         try:
             result = backend.call("show", {"citation": citation})
         except NotFoundError:
@@ -119,7 +119,7 @@ def from_here(citation: str, cwd: str) -> str | None:
 @selecting
 def verify_command(citation: str, is_json: bool, **flags: object) -> int:
     """Say whether a full citation (…#L12-L18@sha256:HEX) still holds."""
-    with asking_backend(take_selection(flags), here(), allow_local=True, fresh=False) as backend:
+    with asking_backend(take_selection(flags), here(), allow_local=True, need="read") as backend:
         result = backend.call("verify", {"citation": citation})
     state = str(result["state"])
     if is_json:

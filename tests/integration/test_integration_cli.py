@@ -319,6 +319,19 @@ def test_sync_reports_what_it_did(home):
     assert (third["documents_updated"], third["documents_deleted"]) == (1, 1)
 
 
+def test_lists_need_no_daemon(synced):
+    """Documents, generations, show, verify, dump and fsck read a state directory by themselves, from anywhere."""
+    state = next((synced.base / "state/indexerd").glob("docs-*"))
+    assert len(synced.json("documents", "--state-dir", state, cwd="/")) == 5
+    assert synced.json("generations", "--state-dir", state, cwd="/")[0]["added"] == 5
+    shown = synced.json("show", "notes.txt#L1-L1", "--state-dir", state, cwd="/")
+    assert synced.run("verify", shown["citation"], "--state-dir", state, cwd="/").returncode == 0
+    assert synced.run("dump", "--digest", "--state-dir", state, cwd="/").returncode == 0
+    assert synced.run("fsck", "--state-dir", state, cwd="/").returncode == 0
+    for command in ("documents", "generations", "dump", "fsck"):
+        assert synced.run(command, "--state-dir", "missing").returncode == 2, command
+
+
 def test_syncing_one_file_leaves_the_others(home):
     """Naming one path never touches the rest; a named file that is gone is removed."""
     home.run("sync", home.docs)
