@@ -101,6 +101,8 @@ def _run_units(
     text: str, words: Sequence[QueryWord], idfs: Sequence[float], present: Collection[int]
 ) -> list[tuple[int, Unit]]:
     """Split each run of unspaced characters into covered and uncovered pieces, words that ask set aside."""
+    if not any(word.kind.startswith("cjk") for word in words):
+        return []
     pairs = [index for index, word in enumerate(words) if word.kind == "cjk2"]
     covered = {at for i in pairs if i in present for at in range(words[i].start, words[i].end)}
     paired = {at for i in pairs for at in range(words[i].start, words[i].end)}

@@ -113,6 +113,7 @@ class _Search:
         self.weights = [
             self._weight(word, figures) for word, figures in zip(self.words.searched, self.ranking.figures, strict=True)
         ]
+        self.known_units: dict[frozenset[int], list[Unit]] = {}
         self.prover = Prover(around.sources, around.clock, self._hides, bounded=request.k > 0)
 
     def _weight(self, word: QueryWord, figures: WordFigures) -> float:
@@ -181,7 +182,12 @@ class _Search:
         return share(self._units(present))
 
     def _units(self, present: Collection[int]) -> list[Unit]:
-        return units(self.words.text, self.words.searched, self.weights, present)
+        key = frozenset(present)
+        known = self.known_units.get(key)
+        if known is None:
+            # Many passages hold the same words of a query.
+            known = self.known_units[key] = units(self.words.text, self.words.searched, self.weights, key)
+        return known
 
     def _judge(self, present: Sequence[frozenset[int]]) -> tuple[Judgement, float]:
         """Return the judgement, and the share of the query that the hits hold together."""

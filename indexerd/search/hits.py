@@ -44,9 +44,9 @@ class HitMaker:
         return tuple(self._hit(n, *row) for n, row in enumerate(rows, start=1))
 
     def _hit(self, n: int, one: Accepted, present: frozenset[int], matches: Sequence[Match]) -> Hit:
-        candidate, proved, text, unsafe = one
+        candidate, stored, proved, text, unsafe = one
         view = self.ranking.view.segments[candidate.segment]
-        document, stored = view.segment.document(candidate.document), view.segment.chunk(candidate.chunk)
+        document = view.segment.document(candidate.document)
         words = self.ranking.words
         shown = show(text, matches, [figures.idf * figures.weight for figures in self.ranking.figures])
         document_name = document_id(document.source_path)

@@ -27,6 +27,7 @@ class Accepted(NamedTuple):
     """A candidate whose text was proved."""
 
     candidate: Candidate
+    stored: Chunk
     proved: Proved
     text: str
     unsafe: bool
@@ -114,7 +115,7 @@ class Selection:
             return self._prover.mismatch(path).code
         self._texts.add(stored.content_hash)
         self._given[path] += 1
-        self.accepted.append(Accepted(candidate, verdict, text, self._is_unsafe(candidate)))
+        self.accepted.append(Accepted(candidate, stored, verdict, text, self._is_unsafe(candidate)))
         return None
 
     def _reject(self, candidate: Candidate, code: RejectionCode) -> None:
