@@ -88,25 +88,36 @@ def _scan(reading: str, cues: Sequence[str]) -> Iterator[UnsafeFinding]:
 
 def _search(reading: str, cue: str, patterns: Sequence[Pattern]) -> Iterator[UnsafeFinding]:
     """Search around every place of a cue. The stretches do not overlap, so no character is searched twice."""
+    line, counted = 1, 0
     for start, end in _stretches(reading, cue):
+        # Counted forward only: a text full of matches must not be counted from its beginning for each.
+        line += reading.count("\n", counted, start)
+        counted = start
         for kind, expression in patterns:
             for match in compiled(expression).finditer(reading, start, end):
-                line = reading.count("\n", 0, _first_word(match)) + 1
-                yield UnsafeFinding(line, kind)
+                yield UnsafeFinding(line + reading.count("\n", start, _first_word(match)), kind)
 
 
 def _stretches(reading: str, cue: str) -> Iterator[tuple[int, int]]:
     """Yield the sentences that hold a cue, with the mark before and what follows the mark behind."""
-    behind = 0
-    at = reading.find(cue)
+    at, limit = reading.find(cue), 0
     while at >= 0:
-        floor = max(at - _REACH, behind)
+        floor = max(at - _REACH, limit)
         start = max(floor, *(reading.rfind(mark, floor, at) for mark in _MARKS))
-        ceiling = at + len(cue) + _REACH
-        ends = (reading.find(mark, at + len(cue), ceiling) for mark in _MARKS)
-        behind = min((end + 2 for end in ends if end >= 0), default=min(ceiling, len(reading)))
-        yield start, behind
-        at = reading.find(cue, behind)
+        limit = _sentence_end(reading, at, cue)
+        # The last cue before that end reaches further: without a mark between them they are one stretch.
+        while at < (last := reading.rfind(cue, at, limit)):
+            at = last
+            limit = _sentence_end(reading, at, cue)
+        yield start, limit + 2
+        at = reading.find(cue, limit)
+
+
+def _sentence_end(reading: str, at: int, cue: str) -> int:
+    """Return the place of the first mark behind a cue, or as far as a phrase can reach."""
+    behind = at + len(cue)
+    ends = (reading.find(mark, behind, behind + _REACH) for mark in _MARKS)
+    return min((end for end in ends if end >= 0), default=min(behind + _REACH, len(reading)))
 
 
 def _first_word(match: re.Match[str]) -> int:
