@@ -17,12 +17,12 @@ import numpy.typing as npt
 
 from indexerd.access.globs import matches
 from indexerd.access.rights import AccessRules
-from indexerd.analysis import QueryWord, locate
+from indexerd.analysis import NO_STEMMING, QueryWord, locate
 from indexerd.model import SourcePath
 from indexerd.search.catalogue import catalogue_of, tag_key, value_key
 from indexerd.search.request import SearchRequest
 from indexerd.search.view import Mask, SegmentView, View, segment_view
-from indexerd.search.words import QueryWords, query_words, word_list
+from indexerd.search.words import QueryWords, chunks_as_written, query_words, word_list
 
 if TYPE_CHECKING:
     from indexerd.store.segment import Segment
@@ -45,7 +45,7 @@ def filtered(
         for words in excluded:
             documents &= ~_holding(segment.segment, words)
         passages = _passage_mask(segment.segment, must, phrases)
-        views.append(_narrowed(segment, documents, passages, phrases, languages))
+        views.append(_narrowed(segment, documents, passages, phrases))
     return View(views)
 
 
@@ -54,14 +54,13 @@ def _narrowed(
     documents: Mask,
     passages: Mask | None,
     phrases: Sequence[QueryWords],
-    languages: tuple[str, ...],
 ) -> SegmentView:
     chosen = documents[np.asarray(view.segment.document_of_chunk)]
     if passages is not None:
         chosen &= passages
     eligible = view.eligible & chosen
     for phrase in phrases:
-        _keep_phrase(view.segment, eligible, phrase, languages)
+        _keep_phrase(view.segment, eligible, phrase)
     return segment_view(
         view.live,
         eligible,
@@ -104,28 +103,24 @@ def _keep_modified(segment: "Segment", mask: Mask, request: SearchRequest, modif
 def _holding(segment: "Segment", words: QueryWords) -> Mask:
     """Return which documents hold any of the words as written."""
     mask = np.zeros(segment.document_count, dtype=np.bool_)
-    for word in _whole_words(words):
-        found = word_list(segment, word._replace(stems=(word.surface,)), "")
-        if found is not None:
-            mask[np.asarray(segment.document_of_chunk)[found.chunks]] = True
+    for word in _outermost(words.searched):
+        mask[np.asarray(segment.document_of_chunk)[chunks_as_written(segment, word)]] = True
     return mask
 
 
-def _whole_words(words: QueryWords) -> list[QueryWord]:
-    """Return words without the parts of those identifiers that are looked for whole."""
-    wholes = [word for word in words.searched if word.kind == "identifier"]
-    pairs = [word for word in words.searched if word.kind == "cjk2"]
-    longer = [*wholes, *pairs]
+def _outermost(words: Sequence[QueryWord]) -> list[QueryWord]:
+    """Return words without the parts of identifiers that are there whole, and without characters that pairs hold."""
+    longer = [word for word in words if word.kind in ("identifier", "cjk2")]
     return [
         word
-        for word in words.searched
+        for word in words
         if not any(other.start <= word.start and word.end <= other.end and other is not word for other in longer)
     ]
 
 
 def _passage_mask(segment: "Segment", must: Sequence[QueryWords], phrases: Sequence[QueryWords]) -> Mask | None:
     """Return which chunks hold every word of `must` and `phrases`; None if there are none."""
-    wanted = [word for words in (*must, *phrases) for word in _whole_words(words)]
+    wanted = [word for words in (*must, *phrases) for word in _outermost(words.searched)]
     if not (must or phrases):
         return None
     mask = np.ones(segment.chunk_count, dtype=np.bool_)
@@ -138,30 +133,21 @@ def _passage_mask(segment: "Segment", must: Sequence[QueryWords], phrases: Seque
     return mask
 
 
-def _keep_phrase(segment: "Segment", eligible: Mask, phrase: QueryWords, languages: tuple[str, ...]) -> None:
+def _keep_phrase(segment: "Segment", eligible: Mask, phrase: QueryWords) -> None:
     """Drop the chunks in which the phrase's words do not stand side by side."""
-    wanted = [word._replace(stems=(word.surface,)) for word in phrase.asked if word in _asked_whole(phrase)]
+    wanted = [word._replace(stems=(word.surface,)) for word in _outermost(phrase.asked)]
     for chunk in np.flatnonzero(eligible):
         document = segment.document(int(segment.document_of_chunk[chunk]))
         texts = (segment.chunk_text(int(chunk)), document.title, *document.aliases)
-        eligible[chunk] = any(_side_by_side(text, wanted, languages) for text in texts)
+        eligible[chunk] = any(_side_by_side(text, wanted) for text in texts)
 
 
-def _asked_whole(phrase: QueryWords) -> list[QueryWord]:
-    longer = [word for word in phrase.asked if word.kind in ("identifier", "cjk2")]
-    return [
-        word
-        for word in phrase.asked
-        if not any(other.start <= word.start and word.end <= other.end and other is not word for other in longer)
-    ]
-
-
-def _side_by_side(text: str, words: Sequence[QueryWord], languages: tuple[str, ...]) -> bool:
+def _side_by_side(text: str, words: Sequence[QueryWord]) -> bool:
     """Whether the words stand in a text in their order with nothing but marks and spaces between."""
     if not words:
         return True
     places: dict[int, list[tuple[int, int]]] = {}
-    for start, end, word in locate(text, words, languages):
+    for start, end, word in locate(text, words, (NO_STEMMING,)):
         places.setdefault(word, []).append((start, end))
     ends = {end for _, end in places.get(_index(words, 0), [])}
     for at in range(1, len(words)):

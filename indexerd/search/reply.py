@@ -10,7 +10,7 @@ See: docs/protocol.md (result of query and evidence).
 import base64
 import datetime
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from indexerd.model import Citation, MetadataValue
 from indexerd.search.outcome import EvidenceSet, Hit, Part, SearchOutcome
@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from indexerd.store.snapshot import Snapshot
 
 Json = dict[str, object]
+
+_EPOCH: Final = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
+_FIRST_NS: Final = -30_610_224_000_000_000_000  # 1000-01-01
+_LAST_NS: Final = 253_402_300_799_999_999_999  # 9999-12-31
 
 
 def as_json(outcome: SearchOutcome, snapshot: "Snapshot") -> Json:
@@ -86,8 +90,9 @@ def _short(citation: Citation) -> str:
 
 def iso_utc(moment_ns: int) -> str:
     """Return nanoseconds since 1970 as ISO 8601 in UTC with milliseconds and `Z`."""
-    seconds, rest = divmod(moment_ns, 1_000_000_000)
-    moment = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC) + datetime.timedelta(seconds=seconds)
+    # A file's times may be anything; ISO dates end with the year 9999.
+    seconds, rest = divmod(min(max(moment_ns, _FIRST_NS), _LAST_NS), 1_000_000_000)
+    moment = _EPOCH + datetime.timedelta(seconds=seconds)
     return f"{moment:%Y-%m-%dT%H:%M:%S}.{rest // 1_000_000:03d}Z"
 
 

@@ -101,8 +101,8 @@ def moment_ns(text: str, now_ns: int) -> int:
     if age:
         return now_ns - int(age["count"]) * _UNIT_SECONDS[age["unit"]] * 1_000_000_000
     try:
-        moment = datetime.datetime.fromisoformat(text.strip())
-    except ValueError as error:
+        moment = datetime.datetime.fromisoformat(text.strip()).timestamp()
+    except (ValueError, OverflowError) as error:
         message = f"{text!r} is neither an age such as 7d nor an ISO date such as 2026-01-31"
         raise RequestError(message) from error
-    return int(moment.timestamp() * 1_000_000_000)
+    return int(moment * 1_000_000_000)

@@ -139,6 +139,15 @@ def _prefix_list(segment: "Segment", tables: Tables, prefix: str) -> WordList | 
     return joined if joined is not None and len(joined) else None
 
 
+def chunks_as_written(segment: "Segment", word: QueryWord) -> ChunkArray:
+    """Return the chunks that hold a word itself, not only words with it as their stem."""
+    term = segment.postings.find(word.surface)
+    if term < 0:
+        return np.zeros(0, dtype=np.int32)
+    exact = tables_of(segment).exact[segment.postings.codes_of(term)]
+    return segment.postings.chunks_of(term)[exact > 0]
+
+
 def name_chunks(segment: "Segment", name: str) -> ChunkArray | None:
     """Return the first hit chunk of each document whose title, alias or file name is the whole query."""
     term = segment.postings.find(NAME_TERM_PREFIX + name) if name else -1

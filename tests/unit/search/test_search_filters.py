@@ -78,6 +78,8 @@ def test_phrase_wants_the_words_side_by_side():
     assert found(library, phrase=("数据库检索",)) == ["a.md"]
     assert found(library, phrase=("row_group-size x",)) == ["c.md"]
     assert found(library, phrase=("x row_group-size",)) == []
+    assert found(phrase=("side by sides",)) == []
+    assert found(Library({"a.md": "needle sides by side\n"}), phrase=("side by side",)) == []
 
 
 def test_exclude_drops_the_whole_document():
@@ -85,6 +87,8 @@ def test_exclude_drops_the_whole_document():
     assert found(exclude=("draft",)) == ["notes/done.md", "notes/sub/deep.md", "top.txt"]
     assert found(exclude=("plan two",)) == ["notes/sub/deep.md", "top.txt"]
     assert len(found(exclude=("drafting",))) == 4
+    library = Library({"a.md": "needle drafts\n", "b.md": "needle draft\n"})
+    assert found(library, exclude=("draft",)) == ["a.md"]
 
 
 def test_the_one_inside_a_filter_is_found_among_a_thousand_outside():
@@ -107,5 +111,6 @@ def test_moments_are_ages_or_dates():
     now = 1_700_000_000_000_000_000
     assert moment_ns("2d", now) == now - 172_800_000_000_000
     assert moment_ns("2026-01-31T00:00:00+00:00", now) == 1_769_817_600_000_000_000
-    with pytest.raises(RequestError, match="neither"):
-        moment_ns("soon", now)
+    for wrong in ("soon", "", "7 days", "2026-13-01"):
+        with pytest.raises(RequestError, match="neither"):
+            moment_ns(wrong, now)
