@@ -13,7 +13,8 @@ import fcntl
 import mmap
 import os
 import stat
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 READ_LIMIT_BYTES = 1 << 34
 """No file of ours comes near it; a length beyond it is damage, not data."""
@@ -28,9 +29,10 @@ _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
 class RealStoreFilesystem:
     """One state directory, held by its descriptor; implements `ports.StoreFilesystem`."""
 
-    def __init__(self, directory_fd: int) -> None:
-        """Take over `directory_fd`; prefer `open_directory`."""
+    def __init__(self, directory_fd: int, path: str | bytes) -> None:
+        """Take over `directory_fd`; prefer `open_directory`. `path` is for messages alone."""
         self._fd = directory_fd
+        self._path = os.fsdecode(path)
 
     @classmethod
     def open_directory(cls, path: str | bytes, *, create: bool) -> "RealStoreFilesystem":
@@ -45,7 +47,7 @@ class RealStoreFilesystem:
         """
         if create:
             _make_private(path)
-        return cls(os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC))
+        return cls(os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC), path)
 
     def names(self) -> Sequence[str]:
         """List the names in the directory, sorted."""
@@ -74,28 +76,32 @@ class RealStoreFilesystem:
 
     def write_new(self, name: str, parts: Sequence[bytes | memoryview]) -> None:
         """Create a file that does not exist and write all parts. No flush. On error the partial file is removed."""
-        fd = os.open(name, _NEW, 0o600, dir_fd=self._fd)
-        try:
-            _write_closing(fd, parts)
-        except OSError:
-            self._remove_quietly(name)
-            raise
+        with self._told_by_directory():
+            fd = os.open(name, _NEW, 0o600, dir_fd=self._fd)
+            try:
+                _write_closing(fd, parts)
+            except OSError:
+                self._remove_quietly(name)
+                raise
 
     def flush_file(self, name: str) -> None:
         """Make a file's bytes durable. After an error the file is dead: write the bytes anew under a new name."""
-        fd = os.open(name, _READ, dir_fd=self._fd)
-        try:
-            os.fdatasync(fd)
-        finally:
-            os.close(fd)
+        with self._told_by_directory():
+            fd = os.open(name, _READ, dir_fd=self._fd)
+            try:
+                os.fdatasync(fd)
+            finally:
+                os.close(fd)
 
     def flush_directory(self) -> None:
         """Make the directory's names durable."""
-        os.fsync(self._fd)
+        with self._told_by_directory():
+            os.fsync(self._fd)
 
     def replace(self, source: str, target: str) -> None:
         """Move `source` onto `target` atomically."""
-        os.replace(source, target, src_dir_fd=self._fd, dst_dir_fd=self._fd)
+        with self._told_by_directory():
+            os.replace(source, target, src_dir_fd=self._fd, dst_dir_fd=self._fd)
 
     def remove(self, name: str) -> None:
         """Unlink a file."""
@@ -128,6 +134,14 @@ class RealStoreFilesystem:
         if stat.S_ISREG(found.st_mode):
             raise OSError(errno.EFBIG, "larger than any file of the store", name)
         raise OSError(errno.EINVAL, "not a regular file", name)
+
+    @contextmanager
+    def _told_by_directory(self) -> Iterator[None]:
+        """Name the directory in an error: what people can act on is the disk it lies on, not a file of a second."""
+        try:
+            yield
+        except OSError as error:
+            raise OSError(error.errno, error.strerror, self._path) from error
 
     def _remove_quietly(self, name: str) -> None:
         # The write already failed and is reported; a file that cannot be removed either is named by nothing and is

@@ -58,6 +58,15 @@ def test_a_link_in_the_directorys_place_is_refused(tmp_path):
         RealStoreFilesystem.open_directory(tmp_path / "link", create=False)
 
 
+def test_an_error_of_writing_names_the_directory(state):
+    """What people are told is the directory, which they know, and the exact cause."""
+    fs, path = state
+    fs.write_new("a", [b"x"])
+    with pytest.raises(FileExistsError) as caught:
+        fs.write_new("a", [b"x"])
+    assert caught.value.filename == str(path)
+
+
 def test_closing_twice_is_no_error(state):
     """Closing again does nothing."""
     fs, _ = state
