@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol, cast
 
+from indexerd.cli.holders import sockets_of_holder
 from indexerd.cli.place import Place
 from indexerd.cli.plain import escape
 from indexerd.cli.sockets import choose_by_place, named_socket, present_sockets, profile_of
@@ -54,7 +55,7 @@ def find_daemon(selection: Selection, place: Place) -> Client | None:
         BusyError: The daemon has no room.
     """
     if selection.state_dir and not selection.socket:
-        return _holder_of(os.path.abspath(selection.state_dir), place)
+        return _holder_of(absolute(selection.state_dir, place.cwd))
     named = named_socket(selection.socket, selection.profile, place.environ, place.uid)
     if named is not None:
         return _named(named, selection)
@@ -84,17 +85,19 @@ def running_daemons(place: Place) -> dict[str, Result]:
     """Return the status of every daemon that answers in the user's runtime directory, by socket."""
     found: dict[str, Result] = {}
     for socket in present_sockets(place.environ, place.uid):
-        try:
-            client = Client(socket, timeout_seconds=5.0)
-        except IndexerdError:
-            continue
-        try:
-            found[socket] = client.call("status")
-        except IndexerdError:
-            continue
-        finally:
-            client.close()
+        status = status_of(socket)
+        if status is not None:
+            found[socket] = status
     return found
+
+
+def status_of(socket: str) -> Result | None:
+    """Return the status of the daemon at a socket; None if none answers there."""
+    try:
+        with Client(socket, timeout_seconds=5.0) as client:
+            return client.call("status")
+    except IndexerdError:
+        return None
 
 
 def root_paths(status: Mapping[str, object]) -> list[str]:
@@ -112,10 +115,11 @@ def _named(socket: str, selection: Selection) -> Client | None:
         raise
 
 
-def _holder_of(state_dir: str, place: Place) -> Client | None:
-    for socket, status in running_daemons(place).items():
-        held = str(status.get("state_dir") or place.places.state_dir(profile_of(socket)))
-        if os.path.realpath(held) == os.path.realpath(state_dir):
+def _holder_of(state_dir: str) -> Client | None:
+    """Return the daemon that holds a state directory: the kernel knows who has its lock, and where that listens."""
+    for socket in sockets_of_holder(state_dir):
+        status = status_of(socket)
+        if status is not None and os.path.realpath(str(status.get("state_dir"))) == os.path.realpath(state_dir):
             return Client(socket)
     return None
 

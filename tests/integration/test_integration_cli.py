@@ -441,6 +441,18 @@ def test_several_daemons_are_listed_when_none_is_meant(watched):
     assert watched.run("query", "wombat", cwd=watched.docs).returncode == 1
 
 
+def test_a_state_directory_leads_to_the_daemon_that_holds_it(home):
+    """With a store and a socket in places of their own, `--state-dir` alone finds the daemon."""
+    place = home.base / "elsewhere"
+    place.mkdir(mode=0o700)
+    named = ("--state-dir", place / "state")
+    assert home.run("watch", home.docs, "--detach", *named, "--socket", place / "s.sock").returncode == 0
+    found = home.run("query", "socket", *named, cwd="/")
+    assert (found.returncode, found.stderr) == (0, b""), found
+    assert home.json("sync", home.docs, *named)["documents_unchanged"] == 3
+    assert home.run("stop", *named, cwd="/").returncode == 0
+
+
 def test_help_shows_the_groups(home):
     """`--help` lists every command under its group, and each has its own help."""
     shown = home.run("--help").stdout.decode()
