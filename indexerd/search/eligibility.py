@@ -5,7 +5,7 @@ Knows nothing of: scores, proof, text of hits.
 Invariants: 1. a passage outside the mask changes no figure and appears nowhere. 2. withheld for safety or superseded
     is told only of passages the caller could see otherwise. 3. a plain view is made once per generation.
 Purity: pure (views are remembered per caller's rights, replaced when the generation moves).
-See: docs/access.md, ARCHITECTURE.md (eligibility).
+See: docs/operations.md (rules), ARCHITECTURE.md (eligibility).
 """
 
 from collections import OrderedDict

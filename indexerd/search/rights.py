@@ -4,7 +4,7 @@ Owns: which documents need a look, remembering what was computed, and who "the c
 Knows nothing of: views, masks.
 Invariants: 1. a document that is not listed is open to all, safe, and not boosted.
 Purity: pure (remembered for as long as the segment lives, for the last rules asked for).
-See: docs/access.md.
+See: docs/operations.md (rules).
 """
 
 import datetime
