@@ -10,16 +10,17 @@ See: docs/consistency.md (looking and reading).
 """
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from indexerd.model import Root, Settings, SourcePath
-from indexerd.naming import source_path
+from indexerd.naming import source_path, split_source_path
 from indexerd.ports import Clock, Sources
 from indexerd.store import Snapshot, Store
 from indexerd.sync.apply import Draft
 from indexerd.sync.bulk import Sized
+from indexerd.sync.ignore import RULE_FILES
 from indexerd.sync.ledger import Ledger
 from indexerd.sync.look import Look
 from indexerd.sync.pending import Taken
@@ -29,6 +30,8 @@ from indexerd.sync.scan import Scanner
 
 # Why a file cannot be opened or read, where that means "a fresh index would not have it" and not "cannot look now".
 _NOT_FOR_US = frozenset({"too_large", "not_regular"})
+# So many deletions are looked at twice; more are a folder gone, which no listing misses file by file.
+_CONFIRMED_AT_MOST = 2000
 
 
 class FolderWatch(Protocol):
@@ -67,9 +70,7 @@ class Cycle:
         """Look at everything below every root; what the hints name is read whatever its stat says."""
         entered: set[bytes] = set()
         look = self.scanner.scan(self.ledger.places, self._entering(entered))
-        if self.watcher is not None:
-            for root in self.roots:
-                self.watcher.keep_only(os.fsencode(root.path), frozenset(entered))
+        self._watch_only(entered)
         named = {source_path(*place) for place in self._places(hints)}
         decided = plan(
             look=look,
@@ -79,11 +80,14 @@ class Cycle:
             redo=redo,
             sample=named,
         )
-        return self._work(look, decided, draft, redo=redo)
+        work = self._work(look, decided, draft, redo=redo)
+        return self._confirmed(work, draft) if 0 < len(work.tombstones) <= _CONFIRMED_AT_MOST else work
 
     def look(self, hints: Iterable[Taken], draft: Draft) -> Work:
         """Look at what some hints name: files themselves, folders with all below them."""
-        places = self._places(hints)
+        return self._look_at(self._places(hints), draft)
+
+    def _look_at(self, places: Mapping[tuple[Root, bytes], bytes], draft: Draft) -> Work:
         entered: set[bytes] = set()
         look = self.scanner.look(places, self.ledger.places, self._entering(entered))
         if self.watcher is not None:
@@ -98,6 +102,15 @@ class Cycle:
         )
         return self._work(look, decided, draft)
 
+    def _confirmed(self, work: Work, draft: Draft) -> Work:
+        """Look once more at what a survey found gone: a listing can miss a name that is being replaced meanwhile."""
+        places = {path: split_source_path(self.roots, path) for path in work.tombstones}
+        second = self._look_at({place: b"" for place in places.values() if place is not None}, draft)
+        rootless = {path for path, place in places.items() if place is None}
+        known = {file.want.source_path for file in work.read}
+        found = [file for file in second.read if file.want.source_path not in known]
+        return Work((*work.read, *found), tuple(sorted(rootless.union(second.tombstones))))
+
     def _places(self, hints: Iterable[Taken]) -> dict[tuple[Root, bytes], bytes]:
         """Return what the hints name, each with the absolute path of the tree it stands for (empty for a file)."""
         places: dict[tuple[Root, bytes], bytes] = {}
@@ -105,7 +118,22 @@ class Cycle:
             place = self.scanner.locate(hint.path)
             if place is not None:
                 places[place] = hint.path if hint.tree or not place[1] else b""
+                continue
+            folder, _, name = hint.path.rpartition(b"/")
+            if name in RULE_FILES:
+                # A rule file above a root speaks for all of it.
+                concerned = [root for root in self.roots if folder in self.scanner.outside_rule_folders(root)]
+                places.update(((root, b""), os.fsencode(root.path)) for root in concerned)
         return places
+
+    def _watch_only(self, entered: set[bytes]) -> None:
+        """After a survey: watch what it entered, and the folders above that have rules for a root; nothing else."""
+        if self.watcher is None:
+            return
+        for root in self.roots:
+            self.watcher.keep_only(os.fsencode(root.path), frozenset(entered))
+            for folder in self.scanner.outside_rule_folders(root):
+                self.watcher.watch(folder)
 
     def receive(self, part: Slice, draft: Draft, looked_ns: int) -> list[SourcePath]:
         """Take a slice into the draft and the ledger; return the files that must be read again."""

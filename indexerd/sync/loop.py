@@ -13,7 +13,7 @@ import os
 import threading
 from collections.abc import Callable, Iterable, Sequence
 
-from indexerd.errors import NotFoundError
+from indexerd.errors import NotFoundError, ShutdownError, StoreError
 from indexerd.model import Root, Settings, SourcePath
 from indexerd.ports import Clock, Sources, StoreFilesystem
 from indexerd.store import Snapshot, Store
@@ -22,7 +22,7 @@ from indexerd.sync.pending import Hint, Kind
 from indexerd.sync.roots import is_remote, parse_mounts, read_mounts
 from indexerd.sync.scan import Scanner
 from indexerd.sync.status import Barrier, BarrierState, Named, RootStatus, SyncReport, SyncStatus, state_of
-from indexerd.sync.stepper import Stepper, SyncOptions
+from indexerd.sync.stepper import STEP_FAILURES, Stepper, SyncOptions
 from indexerd.sync.upkeep import Upkeep
 from indexerd.sync.watcher import Watcher
 
@@ -30,6 +30,8 @@ _log = logging.getLogger(__name__)
 
 # A bulk run of more files than this will not be over within anybody's wait.
 _LONG_RUN_FILES = 1000
+# How often one who waits for the end looks whether it has failed meanwhile.
+_FAILURE_LOOK_SECONDS = 0.5
 
 
 class SyncLoop:
@@ -102,15 +104,14 @@ class SyncLoop:
     def stop(self) -> None:
         """End the threads after the step under way and save the fingerprints; the last checkpoint is the caller's."""
         thread, self._thread = self._thread, None
-        if thread is None:
-            return
-        with self._stepper.lock:
-            self._stopping = True
-            self._stepper.wake.notify_all()
-            self._stepper.resolved.notify_all()
-        thread.join()
-        self._end_upkeep()
-        self._upkeep.stop()
+        if thread is not None:
+            with self._stepper.lock:
+                self._stopping = True
+                self._stepper.wake.notify_all()
+                self._stepper.resolved.notify_all()
+            thread.join()
+            self._end_upkeep()
+            self._upkeep.stop()
         if self._stepper.watcher is not None:
             self._stepper.watcher.stop()
         self._stepper.writer.stop()
@@ -145,8 +146,10 @@ class SyncLoop:
             `current`: it is. `pending`: not in time. `building`: a first index, or one for new settings, is being made.
         """
         began = self._clock.monotonic()
-        number = self._seen_so_far()
-        state = self._wait_for(number, deadline)
+        if self._thread is None:
+            # One shot: as current as its last run, which comes before any question.
+            return Barrier("pending" if self._stepper.reconciled_at is None else "current", 0.0)
+        state = self._wait_for(self._seen_so_far(), deadline)
         return Barrier(state, self._clock.monotonic() - began)
 
     def repair(self, paths: Iterable[SourcePath], deadline: float) -> bool:
@@ -173,8 +176,8 @@ class SyncLoop:
 
         Raises:
             NotFoundError: A path lies in no root; nothing was done.
-            OSError: Without the thread: nothing of what failed was published.
-            StoreError: As `OSError`.
+            OSError: Nothing of what failed was published.
+            StoreError: As `OSError`; with the thread also when it has failed so far and goes on trying.
         """
         stepper = self._stepper
         hints = [Hint(self._place_of(path), tree=True) for path in paths or ()]
@@ -184,7 +187,7 @@ class SyncLoop:
             stepper.pending.hurry(number)
             stepper.wake.notify_all()
         if self._thread is not None:
-            self._wait_for(number, float("inf"))
+            self._wait_out(number)
         else:
             stepper.run_until(number)
             stepper.save()
@@ -253,7 +256,7 @@ class SyncLoop:
                 stepper.wake.notify_all()
             return stepper.pending.last()
 
-    def _wait_for(self, number: int, deadline: float) -> BarrierState:
+    def _wait_for(self, number: int, deadline: float, *, patient: bool = False) -> BarrierState:
         stepper = self._stepper
         with stepper.lock:
             if stepper.pending.resolved_through() < number:
@@ -261,18 +264,26 @@ class SyncLoop:
                 stepper.wake.notify_all()
             while stepper.pending.resolved_through() < number or stepper.building:
                 remaining = deadline - self._clock.monotonic()
-                if remaining <= 0 or self._is_hopeless(deadline):
+                if remaining <= 0 or self._stopping or (not patient and self._is_hopeless(deadline)):
                     return "building" if stepper.building else "pending"
                 stepper.resolved.wait(min(remaining, threading.TIMEOUT_MAX))
         return "current"
+
+    def _wait_out(self, number: int) -> None:
+        """Wait until everything up to a number is published, however long it takes, unless it fails."""
+        while self._wait_for(number, self._clock.monotonic() + _FAILURE_LOOK_SECONDS, patient=True) != "current":
+            if self._stopping or self._thread is None:
+                raise ShutdownError("the daemon is stopping")
+            failed = [problem for problem in self._stepper.problems.entries if problem.code in STEP_FAILURES]
+            if failed:
+                raise StoreError(failed[0].detail)
 
     def _is_hopeless(self, deadline: float) -> bool:
         """Return whether waiting is sure to be in vain: then the answer is given at once."""
         stepper = self._stepper
         progress = stepper.writer.progress()
         left = progress.total - progress.done if progress is not None else 0
-        long_run = left > _LONG_RUN_FILES and deadline != float("inf")
-        return self._thread is None or self._stopping or stepper.retry_at > deadline or long_run
+        return stepper.retry_at > deadline or left > _LONG_RUN_FILES
 
     def _place_of(self, path: str) -> bytes:
         place = os.fsencode(path) if path.startswith("/") else self._sources.absolute(SourcePath(path))

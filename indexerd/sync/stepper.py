@@ -45,6 +45,8 @@ from indexerd.sync.writer import Again, Writer
 
 # Of one batch: more than a burst ever names, less than what would make a list slow to sort.
 _BATCH_PATHS = 20_000
+# What a step that failed is called in the status; both go when one succeeds.
+STEP_FAILURES = ("publish_failed", "sync_failed")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -290,7 +292,7 @@ class Stepper:
         batches = self.writer.publish(now)
         self.retry_at = 0.0
         self._back_off.succeeded()
-        for code in ("publish_failed", "sync_failed"):
+        for code in STEP_FAILURES:
             self.problems.clear(code)
         recent = [self.writer.cycle.absolute(path) for path in self.writer.take_recent()]
         snapshot = self.store.snapshot()

@@ -208,3 +208,33 @@ def test_the_state_directory_inside_the_root_is_not_indexed(tmp_path):
         rig.loop.sync_once()
         assert rig.paths() == ["a.md"]
         assert stat.S_IMODE(rig.state.stat().st_mode) == 0o700
+
+
+def test_new_settings_keep_what_cannot_be_looked_at(tmp_path):
+    """Documents of a missing root are redone from the text the store kept, and stay held."""
+    with Rig(tmp_path, tmp_path / "one", tmp_path / "two", watch=False) as rig:
+        rig.write("a.md", "word " * 400, rig.roots[0].path)
+        rig.write("b.md", "word " * 400, rig.roots[1].path)
+        rig.loop.sync_once()
+        rig.close()
+        (tmp_path / "two").rename(tmp_path / "away")
+        rig._settings = Settings(max_chars=200)
+        rig.open()
+        rig.loop.sync_once()
+        assert (rig.paths(), rig.loop.held()) == (["r0/a.md", "r1/b.md"], {"r1/b.md"})
+        (tmp_path / "away").rename(tmp_path / "two")
+        report = rig.loop.sync_once()
+        assert (report.updated, report.held) == (0, ())
+        assert rig.digest() == rig.scratch_digest(tmp_path / "scratch")
+
+
+def test_a_document_of_a_root_that_is_no_more_is_removed(tmp_path):
+    """A root left out of the set takes its documents along."""
+    with Rig(tmp_path, tmp_path / "one", tmp_path / "two", watch=False) as rig:
+        rig.write("a.md", "first", rig.roots[0].path)
+        rig.write("b.md", "second", rig.roots[1].path)
+        rig.loop.sync_once()
+        rig.close()
+        rig.roots = rig.roots[:1]
+        rig.open()
+        assert (rig.loop.sync_once().deleted, rig.paths()) == (1, ["r0/a.md"])

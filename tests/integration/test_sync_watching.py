@@ -9,6 +9,7 @@ import time
 
 import pytest
 
+from indexerd.model import Settings
 from tests.fakes.sync_rig import Rig
 
 
@@ -381,3 +382,45 @@ def test_a_stop_in_the_middle_of_a_burst_is_clean(tmp_path):
         rig.close()
         rig.open().start()
         assert len(rig.paths()) == 500
+
+
+def test_a_rule_file_above_the_root_acts_at_once(tmp_path):
+    """In a repository, a `.gitignore` above the root that changes changes what is indexed."""
+    (tmp_path / "repo" / ".git").mkdir(parents=True)
+    (tmp_path / "repo" / "docs").mkdir()
+    with Rig(tmp_path, tmp_path / "repo" / "docs") as rig:
+        rig.write("secret.md", "secret")
+        rig.write("open.md", "open")
+        rig.start()
+        (tmp_path / "repo" / ".gitignore").write_text("secret.md\n")
+        rig.settle()
+        assert rig.paths() == ["open.md"]
+        (tmp_path / "repo" / ".gitignore").unlink()
+        rig.settle()
+        assert rig.paths() == ["open.md", "secret.md"]
+
+
+def test_a_sync_asked_of_the_running_daemon_reports_what_it_did(rig):
+    """The same question as in one shot, answered through the thread."""
+    rig.write("m.md", "new")
+    report = rig.loop.sync_once()
+    assert (rig.text("m.md"), report.skipped, report.unchanged + report.added) == ("new", (), 2)
+
+
+def test_new_settings_under_a_daemon_serve_the_old_set_until_the_new_one_is_whole(tmp_path):
+    """While all is redone the state is building; afterwards everything has the new settings, in one generation."""
+    with Rig(tmp_path) as rig:
+        for number in range(30):
+            rig.write(f"{number}.md", "word " * 400)
+        rig.start()
+        generation = rig.generation()
+        rig.close()
+        rig._settings = Settings(max_chars=200)
+        rig.open()
+        assert rig.loop.status().state == "building"
+        seen = []
+        rig.loop.on_publish(lambda snapshot: seen.append((snapshot.generation, snapshot.document_count)))
+        rig.loop.start()
+        rig.until(lambda: rig.loop.status().state == "current")
+        assert seen == [(generation + 1, 30)]
+        assert rig.digest() == rig.scratch_digest(tmp_path / "scratch")

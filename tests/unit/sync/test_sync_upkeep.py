@@ -1,0 +1,83 @@
+"""The store's upkeep runs beside the writer, fails without harm, and sleeps."""
+
+import threading
+
+from indexerd.sync.upkeep import Upkeep
+
+
+class Upkept:
+    """A store that says what is due and counts what is done."""
+
+    def __init__(self):
+        self.due, self.merges, self.error = 0, 0, None
+        self.done = []
+        self.looked = threading.Event()
+
+    def checkpoint_due(self):
+        self.looked.set()
+        return self.due > 0
+
+    def checkpoint(self):
+        if self.error is not None:
+            raise self.error
+        self.due -= 1
+        self.done.append("checkpoint")
+
+    def merge_due(self):
+        return self.merges > 0
+
+    def merge_once(self):
+        self.merges -= 1
+        self.done.append("merge")
+        return True
+
+    def collect(self):
+        self.done.append("collect")
+        return 0
+
+
+def test_what_is_due_is_done_and_then_collected():
+    """A checkpoint and a merge are followed by one collection; with nothing due nothing is done."""
+    store = Upkept()
+    upkeep = Upkeep(store, lambda: False, lambda _code, _error: None)
+    assert not upkeep.once()
+    store.due = store.merges = 1
+    assert upkeep.once()
+    assert store.done == ["checkpoint", "merge", "collect"]
+
+
+def test_a_wake_leads_to_a_look_and_a_stop_ends_the_thread():
+    """Asleep with nothing due, it looks when woken, and stops when told."""
+    store = Upkept()
+    upkeep = Upkeep(store, lambda: False, lambda _code, _error: None)
+    upkeep.start()
+    assert store.looked.wait(5)
+    store.looked.clear()
+    store.due = 1
+    upkeep.wake()
+    assert store.looked.wait(5)
+    upkeep.stop()
+    assert store.done == ["checkpoint", "collect"]
+    assert upkeep._thread is None
+
+
+def test_a_failure_is_reported_and_cleared_by_a_success():
+    """The cause is told, the thread goes on, and the next success takes the report back."""
+    store, told, changed = Upkept(), [], threading.Event()
+
+    def report(code, error):
+        told.append((code, error))
+        changed.set()
+
+    store.due, store.error = 1, OSError(5, "Input/output error")
+    upkeep = Upkeep(store, lambda: store.due > 0, report)
+    upkeep.start()
+    while not told:
+        assert changed.wait(5)
+    assert told[0] == ("upkeep_failed", store.error)
+    store.error = None
+    while told[-1] != ("upkeep_failed", None):
+        changed.clear()
+        assert changed.wait(5)
+    upkeep.stop()
+    assert store.done[0] == "checkpoint"
