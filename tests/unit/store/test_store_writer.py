@@ -272,24 +272,30 @@ def test_collection_removes_what_nothing_names(store, fs, monkeypatch):
     assert store.collect() == 0
 
 
-def test_collection_spares_what_is_being_prepared(store):
+def test_collection_spares_what_is_being_prepared(store, fs):
     """Files of a prepared generation stay through a collection and can be published afterwards."""
     publish(store, {"a.md": "one\n"})
     prepared = store.prepare([make_segment({"b.md": "two\n"})], settings=FINGERPRINT, change=Change())
     store.checkpoint()
     store.collect()
     assert store.publish(prepared).document_count == 2
+    assert content(opened(killed_process(fs)).snapshot()) == content(store.snapshot())
 
 
-def test_collection_waits_for_the_durable_slot(store, fs):
-    """What the durable slot names stays until a newer durable slot does not."""
+def test_collection_waits_for_the_durable_slot(fs, monkeypatch):
+    """Files that a merge made needless stay while the durable slot names them, and go after the next checkpoint."""
+    monkeypatch.setattr(merging, "MAX_STORED", 1)
+    store = opened(fs, history=0)
     publish(store, {"a.md": "one\n"})
+    publish(store, {"b.md": "two\n"})
     store.checkpoint()
-    for number in range(80):
-        publish(store, {"a.md": f"version {number}\n"}, replace_all=True)
+    assert store.merge_once()
     store.collect()
-    fs.disk.names["latest"].data = b"torn"
-    assert opened(killed_process(fs)).snapshot().generation == 1
+    torn = killed_process(fs)
+    torn.disk.names["latest"].data = b"torn"
+    assert content(opened(torn).snapshot()) == content(store.snapshot())
+    store.checkpoint()
+    assert store.collect() >= 3
 
 
 def test_deleted_documents_are_remembered_with_their_last_hash(store):
