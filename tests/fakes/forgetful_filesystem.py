@@ -9,6 +9,8 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+_entropy = itertools.count(1)
+
 
 class Killed(BaseException):
     """The process dies here: nothing after this point runs, no handler, no cleaning up."""
@@ -128,7 +130,6 @@ class ForgetfulFilesystem:
         self.operations: list[tuple[str, str]] = []
         self.plan = plan or Plan()
         self._dead = False
-        self._seeds = itertools.count(1)
 
     def __repr__(self) -> str:
         lines = [f"{name} {len(inode.data)}" for name, inode in sorted(self.disk.names.items())]
@@ -210,7 +211,7 @@ class ForgetfulFilesystem:
         return True
 
     def entropy(self, count: int) -> bytes:
-        return random.Random(f"{id(self.disk)}-{next(self._seeds)}").randbytes(count)
+        return random.Random(f"{next(_entropy)}").randbytes(count)
 
     def close(self) -> None:
         if self.disk.locked_by is self:

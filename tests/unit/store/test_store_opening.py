@@ -28,7 +28,8 @@ def again(disk: Disk) -> ForgetfulFilesystem:
 
 
 def damage(disk: Disk, name: str) -> None:
-    disk.names[name].data = disk.names[name].data[:-1] + b"?"
+    data = disk.names[name].data
+    disk.names[name].data = data[:-1] + bytes([data[-1] ^ 1])
 
 
 def test_a_second_writer_is_refused(disk):

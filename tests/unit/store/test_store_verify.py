@@ -97,7 +97,8 @@ def test_a_latest_slot_that_a_power_cut_took_is_a_note_beside_a_good_durable_one
 def test_damage_in_what_is_durable_is_a_problem(fs):
     """A flushed file that changed is a problem even where an older generation alone names it."""
     oldest = min(name for name in fs.disk.names if name.endswith(".segment"))
-    put(fs, oldest, fs.disk.names[oldest].data[:-1] + b"?")
+    data = fs.disk.names[oldest].data
+    put(fs, oldest, data[:-1] + bytes([data[-1] ^ 1]))
     [finding] = [finding for finding in fsck(fs) if finding.where == oldest]
     assert finding.kind == "problem"
 

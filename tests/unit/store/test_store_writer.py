@@ -357,3 +357,25 @@ def test_numbers_are_reserved_in_advance(fs):
         publish(store, {"a.md": f"version {number % 3}\n"})
     assert store.snapshot().generation == 300
     assert opened(killed_process(fs)).snapshot().generation == 300
+
+
+def test_a_file_written_while_collection_lists_is_spared(store, fs, monkeypatch):
+    """A publish that slips in between collection's two looks loses nothing."""
+    publish(store, {"a.md": "one\n"})
+    original = ForgetfulFilesystem.names
+
+    def names(self):
+        monkeypatch.setattr(ForgetfulFilesystem, "names", original)
+        publish(store, {"b.md": "two\n"})
+        return original(self)
+
+    for hook in (names, lambda self: publish_after(original(self), store, monkeypatch, original)):
+        monkeypatch.setattr(ForgetfulFilesystem, "names", hook)
+        store.collect()
+        assert content(opened(killed_process(fs)).snapshot()) == content(store.snapshot())
+
+
+def publish_after(listed, store, monkeypatch, original):
+    monkeypatch.setattr(ForgetfulFilesystem, "names", original)
+    publish(store, {"c.md": "three\n"})
+    return listed
