@@ -66,12 +66,18 @@ class Outline(NamedTuple):
 _ANCHOR = re.compile(r"\{(?:#[^{}\s]*|/\*[^{}]*\*/)\}")
 
 
+# A "heading" of a megabyte is legal Markdown, and its title stands in the path of every chunk below it.
+_MAX_TITLE_CHARS = 1000
+
+
 def clean_title(text: str) -> str:
-    """Return a heading's text as one line without its anchor."""
+    """Return a heading's text as one line without its anchor, cut off where no reader would go on."""
     title = text.strip()
     if title.endswith("}"):
         # From the last brace only, so that a line of a million braces is still read once.
         brace = title.rfind("{")
         if brace >= 0 and _ANCHOR.fullmatch(title, brace):
             title = title[:brace].rstrip()
-    return " ".join(title.split()) if "\n" in title else title
+    if "\n" in title:
+        title = " ".join(title.split())
+    return title if len(title) <= _MAX_TITLE_CHARS else title[:_MAX_TITLE_CHARS].rstrip() + "…"

@@ -211,9 +211,9 @@ class _Dress:
         if section.stack:
             own = section.stack[-1]
             own_end = min(own.end, end) - start if own.start <= start < own.end else 0
-            if own_end == end - start and index + 1 < len(self._cuts):
+            if (start, end) == (own.start, own.end) and index + 1 < len(self._cuts):
                 is_hit = not _is_under(self._cuts[index + 1], section)
-            heading_text = _heading_text(self._body, section, (*self._lent, own) if own_end else self._lent)
+            heading_text = _heading_text(self._body, section, self._lent, text[:own_end])
             self._lent = () if is_hit else (*self._lent, own)
             body_text = text[own_end:] if own_end else text
         if table is None:
@@ -228,15 +228,12 @@ def _is_under(cut: Cut, section: Section) -> bool:
     return len(stack) >= depth and stack[depth - 1] is section.stack[-1]
 
 
-def _heading_text(body: str, section: Section, shown: tuple[Heading, ...]) -> str:
+def _heading_text(body: str, section: Section, lent: tuple[Heading, ...], own: str) -> str:
     """Return the words of the headings above a chunk: whole lines, with anchors, of those it shows or stands in for."""
-    if not shown:
-        return "\n".join(section.path)
-    if len(section.stack) == 1:
-        return body[section.stack[0].start : section.stack[0].end].strip()
-    return "\n".join(
-        body[heading.start : heading.end].strip() if heading in shown else heading.title for heading in section.stack
-    )
+    if not lent:
+        return "\n".join((*section.path[:-1], own.strip())) if own else "\n".join(section.path)
+    parts = [body[one.start : one.end].strip() if one in lent else one.title for one in section.stack]
+    return "\n".join((*parts[:-1], own.strip())) if own else "\n".join(parts)
 
 
 class _Columns:

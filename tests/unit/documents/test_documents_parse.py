@@ -170,3 +170,12 @@ def test_formats_follow_the_ending():
     """The ending chooses the format without regard to case; an unknown one is plain text."""
     for name, form in {"a.MD": "markdown", "a.txt": "text", "a.rst": "rst", "a.org": "org", "a.adoc": "text"}.items():
         assert parse(b"# x\n", name).format == form
+
+
+def test_a_heading_of_many_lines_costs_no_more_than_its_text():
+    """Its title is cut off, its words stay findable, and no part of it carries the whole."""
+    parsed = parse(b"word%05d of a long heading\n" * 2_000 % tuple(range(2_000)) + b"===\n\ntext\n")
+    assert all(len(title) <= 1001 for chunk in parsed.chunks for title in chunk.heading_path)
+    assert sum(len(chunk.heading_text) for chunk in parsed.chunks) < 4 * len(parsed.decoded_text)
+    assert all(chunk.is_hit for chunk in parsed.chunks)
+    assert any("word01999" in chunk.heading_text for chunk in parsed.chunks)
