@@ -28,6 +28,10 @@ class Tally(NamedTuple):
     deleted: int = 0
     unchanged: int = 0
 
+    def changes(self) -> int:
+        """Return how many documents were added, updated or deleted."""
+        return self.added + self.updated + self.deleted
+
     def __add__(self, other: object) -> "Tally":
         if not isinstance(other, Tally):
             return NotImplemented

@@ -10,6 +10,7 @@ See: docs/consistency.md (the writer), docs/operations.md (problems).
 """
 
 import errno
+import logging
 import os
 import threading
 from collections.abc import Callable, Sequence
@@ -28,6 +29,7 @@ from indexerd.sync.problems import Standing
 from indexerd.sync.roots import RootIdentities
 from indexerd.sync.scan import Scanner
 from indexerd.sync.timetable import (
+    REFUSED_RETRY_SECONDS,
     ROOT_CHECK_SECONDS,
     ROOT_RETRY_SECONDS,
     SAMPLE_FILES,
@@ -42,6 +44,8 @@ from indexerd.sync.timetable import (
 from indexerd.sync.watcher import Watcher
 from indexerd.sync.worker import Brief
 from indexerd.sync.writer import Again, Writer
+
+_log = logging.getLogger(__name__)
 
 # Of one batch: more than a burst ever names, less than what would make a list slow to sort.
 _BATCH_PATHS = 20_000
@@ -176,9 +180,12 @@ class Stepper:
             Exception: What was taken is put back. Tell `failed`, and step again when it says so; or give up.
         """
         now = self.clock.monotonic()
+        # Before the lock is taken: the watcher's own lock comes first.
+        unwatched = self.unwatched() if self.watcher is not None and now >= self.timetable.refused_retry else ()
         with self.lock:
             if self.timers:
                 self._tick(now)
+                self._look_at_unwatched(unwatched, now)
             batch = self._take(now)
         if batch is not None:
             self._work(batch)
@@ -244,10 +251,10 @@ class Stepper:
     def save_due(self) -> bool:
         """Return whether it is time to write the fingerprints down. Call with the lock held."""
         now = self.clock.monotonic()
-        if not self._unsaved or now < self.timetable.save or not self.is_quiet():
+        if now < self.timetable.save or not self.is_quiet():
             return False
         self.timetable.save = now + SAVE_SECONDS
-        return True
+        return self._unsaved
 
     def _take(self, now: float) -> Batch | None:
         if self.retry_at > now or (self.writer.redo and self.writer.bulk_running()):
@@ -288,8 +295,9 @@ class Stepper:
 
     def _publish(self, now: float) -> None:
         self._phase = "publish_failed"
-        before = self.store.snapshot().generation
+        before, total = self.store.snapshot().generation, self.writer.total
         batches = self.writer.publish(now)
+        self._report_drift(batches, self.writer.total.changes() - total.changes())
         self.retry_at = 0.0
         self._back_off.succeeded()
         for code in STEP_FAILURES:
@@ -306,6 +314,11 @@ class Stepper:
         if snapshot.generation != before:
             for callback in tuple(self.callbacks):
                 callback(snapshot)
+
+    def _report_drift(self, batches: Sequence[Batch], changes: int) -> None:
+        """Say when a scan that nobody asked for found changes: no event told of them."""
+        if changes and self.watcher is not None and any(batch.reconcile and not batch.doubt for batch in batches):
+            _log.warning("drift: a regular scan found %d documents changed of which no event told", changes)
 
     def _put_back(self, again: Again | None) -> None:
         if again is None:
@@ -348,8 +361,14 @@ class Stepper:
             again += map(self.writer.cycle.absolute, self.ledger.cache.sample(self.ledger.indexed, SAMPLE_FILES))
         self.pending.add([Hint(path, Kind.TOUCHED) for path in again], now)
 
+    def _look_at_unwatched(self, folders: Sequence[bytes], now: float) -> None:
+        """Look from time to time into folders whose changes nobody reports; entering them tries to watch them again."""
+        if now >= self.timetable.refused_retry:
+            self.timetable.refused_retry = now + REFUSED_RETRY_SECONDS
+            self.pending.add([Hint(folder, tree=True) for folder in folders], now)
+
     def _retry(self, now: float) -> None:
-        """Look again at roots that were not there, at folders that could not be watched, at a watch that died."""
+        """Look again at roots that were not there, and at everything when the watch has died."""
         table = self.timetable
         if now >= table.root_retry:
             table.root_retry = now + ROOT_RETRY_SECONDS

@@ -27,6 +27,7 @@ RECENT_SECONDS = 2.2
 OVERFLOW_QUIET_SECONDS = 0.5
 OVERFLOW_LONGEST_SECONDS = 5.0
 OVERFLOW_BACK_OFF_SECONDS = 60.0
+FIRST_SAVE_SECONDS = 15.0
 SAVE_SECONDS = 300.0
 # One shot: files that never hold still are given up after this long and listed.
 STILL_CHANGING_SECONDS = 3.0
@@ -57,6 +58,7 @@ class Overflows:
 
     _since: float | None = None
     _last_scan: float | None = None
+    _wait: float = 0.0
     _back_off: BackOff = field(default_factory=lambda: BackOff(OVERFLOW_QUIET_SECONDS, OVERFLOW_BACK_OFF_SECONDS))
 
     def pending(self) -> bool:
@@ -79,8 +81,6 @@ class Overflows:
         self._since = None
         self._last_scan = now
 
-    _wait: float = 0.0
-
 
 @dataclass(slots=True)
 class Timetable:
@@ -99,8 +99,8 @@ class Timetable:
         """Note that a full scan ended and how long it took."""
         regular = max(RECONCILE_SECONDS, RECONCILE_FACTOR * seconds)
         self.reconcile = now + (self.poll_seconds if self.poll_seconds is not None else regular)
-        if self.sample == float("inf"):
-            self.sample = now + SAMPLE_SECONDS
+        self.sample = min(self.sample, now + SAMPLE_SECONDS)
+        self.save = min(self.save, now + FIRST_SAVE_SECONDS)
 
     def look_again(self, paths: Iterable[bytes], now: float) -> None:
         """Note files whose stat is too recent to trust; of several looks at one file the latest counts."""
@@ -117,4 +117,4 @@ class Timetable:
     def next_moment(self) -> float:
         """Return the earliest moment at which anything is due."""
         first = min(self._recent.values(), default=float("inf"))
-        return min(self.root_check, self.reconcile, self.sample, first)
+        return min(self.root_check, self.reconcile, self.sample, self.save, first)

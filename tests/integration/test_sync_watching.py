@@ -424,3 +424,42 @@ def test_new_settings_under_a_daemon_serve_the_old_set_until_the_new_one_is_whol
         rig.until(lambda: rig.loop.status().state == "current")
         assert seen == [(generation + 1, 30)]
         assert rig.digest() == rig.scratch_digest(tmp_path / "scratch")
+
+
+def edit_unseen(path, text):
+    """Change a file's bytes through memory: no event, and a stat that soon looks settled."""
+    with path.open("r+b") as file, mmap.mmap(file.fileno(), len(text)) as mapping:
+        mapping[: len(text)] = text.encode()
+        mapping.flush()
+
+
+def test_a_file_too_recent_to_trust_is_read_again_by_itself(rig):
+    """A second write right after the first, without any event, is found within a few seconds."""
+    rig.write("n.md", "first")
+    rig.settle()
+    edit_unseen(rig.root / "n.md", "FIRST")
+    rig.until(lambda: rig.text("n.md") == "FIRST")
+
+
+def test_a_change_of_which_nothing_tells_is_found_by_the_rolling_sample(rig):
+    """Bytes that changed under an unchanged stat are found when the sample comes by."""
+    rig.until(lambda: not rig.loop._stepper.timetable._recent)
+    path = rig.root / "n.md"
+    edit_unseen(path, "FIRST")
+    rig.loop._stepper.timetable.sample = 0.0
+    rig.until(lambda: rig.text("n.md") == "FIRST")
+
+
+def test_the_fingerprints_are_written_down_while_running(rig):
+    """Some time after the start the file is there, without a stop."""
+    rig.loop._stepper.timetable.save = 0.0
+    rig.until((rig.state / "fingerprints").exists)
+
+
+def test_a_change_without_an_event_is_found_by_the_regular_scan_and_logged(rig, caplog):
+    """With all events suppressed, the timer's scan finds what changed and says how much."""
+    rig.loop._stepper.watcher._hand_over = lambda _hints, *, overflowed: None
+    rig.write("new.md", "unseen")
+    rig.loop._stepper.timetable.reconcile = 0.0
+    rig.until(lambda: rig.text("new.md") == "unseen")
+    rig.until(lambda: "drift: a regular scan found 1 documents" in caplog.text)
