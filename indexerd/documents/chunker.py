@@ -94,8 +94,9 @@ def sections(length: int, headings: Sequence[Heading]) -> Iterator[Section]:
         while keep and stack[keep - 1].depth == heading.depth and stack[keep - 1].level >= heading.level:
             keep -= 1
         section = Section(start, length, (*stack[:keep], heading), (*path[:keep], heading.title))
-    yield from _close_scopes(section, length)
-    section = _after_scopes(section, length)
+    if section.stack and section.stack[-1].scope_end >= 0:
+        yield from _close_scopes(section, length)
+        section = _after_scopes(section, length)
     if section.start < length:
         yield section
 
@@ -125,10 +126,13 @@ def _outside(section: Section, end: int) -> Section:
 
 def _trim(text: str, start: int, end: int) -> tuple[int, int]:
     """Drop blank lines at both edges, keeping whole lines."""
-    first = _BLANK_RUN.match(text, start, end).end()  # type: ignore[union-attr]  # an empty match always exists
-    if first >= end:
-        return end, end
-    start = max(text.rfind("\n", start, first) + 1, start)
+    if text[start] in _BLANK:
+        first = _BLANK_RUN.match(text, start, end).end()  # type: ignore[union-attr]  # an empty match always exists
+        if first >= end:
+            return end, end
+        start = max(text.rfind("\n", start, first) + 1, start)
+    if end - start > 1 and text[end - 1] == "\n" and text[end - 2] not in _BLANK:
+        return start, end
     last = start + len(text[start:end].rstrip(_BLANK))
     line_end = text.find("\n", last, end)
     return start, line_end + 1 if line_end >= 0 else end
