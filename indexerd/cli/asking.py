@@ -68,7 +68,7 @@ class Asking:
 
     @property
     def lists_files(self) -> bool:
-        """Whether names are printed and not passages."""
+        """Whether names are printed and not chunks."""
         return self.format == "list" or (self.nul and self.format == "people")
 
 

@@ -152,7 +152,7 @@ def _explanation(hit: Hit, colour: bool) -> list[str]:
 def _part(part: Mapping[str, Any]) -> str:
     word = flatten(str(part["word"])) or str(part["kind"])
     return (
-        f"{part['score']:.6f}  {word}  in {count(part['df'], 'passage')}, idf {part['idf']:.4f}, "
+        f"{part['score']:.6f}  {word}  in {count(part['df'], 'chunk')}, idf {part['idf']:.4f}, "
         f"weight {part['weight']:g}, frequency {part['frequency']:g}"
     )
 

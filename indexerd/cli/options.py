@@ -54,7 +54,7 @@ def colouring(function: F) -> F:
 def setting(function: F) -> F:
     """Add the flags that stand for keys of `[profile.NAME]`."""
     return stacked(
-        click.option("--max-chars", type=int, metavar="N", help="Target size of a passage in characters (900)."),
+        click.option("--max-chars", type=int, metavar="N", help="Target size of a chunk in characters (900)."),
         click.option("--language", metavar="L", help="Stemming language, or none (english)."),
         click.option("--format", "formats", multiple=True, metavar=".EXT", help="File ending to index; repeatable."),
         click.option("--max-file-bytes", type=int, metavar="N", help="Skip larger files (16 MiB)."),
@@ -98,11 +98,11 @@ def filtering(function: F) -> F:
         click.option("--where", metavar="KEY=VALUE", help="Only documents with this front matter.", multiple=True),
         click.option("--since", metavar="WHEN", default="", help="Changed since: 7d, 12h, 2026-01-31."),
         click.option("--until", metavar="WHEN", default="", help="Changed before."),
-        click.option("--all-words", is_flag=True, help="Only passages with every word."),
+        click.option("--all-words", is_flag=True, help="Only chunks with every word."),
         click.option(
-            "--phrase", "phrases", metavar="TEXT", help="Only passages with these words in a row.", multiple=True
+            "--phrase", "phrases", metavar="TEXT", help="Only chunks with these words in a row.", multiple=True
         ),
-        click.option("--not", "excluded", metavar="WORD", help="Only passages without this word.", multiple=True),
+        click.option("--not", "excluded", metavar="WORD", help="Only documents without this word.", multiple=True),
         click.option(
             "-g", "--glob", "globs", metavar="GLOB", help="Only these paths; !GLOB leaves out.", multiple=True
         ),

@@ -25,7 +25,7 @@ def first_screen(status: Mapping[str, object], seconds: float) -> Iterator[str]:
         seconds: From the start of the daemon until everything seen was published.
     """
     documents, chunks = cast("int", status["documents"]), cast("int", status["chunks"])
-    yield f"{count(documents, 'document')} in {count(chunks, 'passage')}, indexed in {_seconds(seconds)}"
+    yield f"{count(documents, 'document')} in {count(chunks, 'chunk')}, indexed in {_seconds(seconds)}"
     for root in cast("list[dict[str, str]]", status["roots"]):
         note = "" if root["state"] == "ok" else f"  ({root['state'].replace('_', ' ')})"
         yield f"  watching  {escape(root['path'])}{note}"
@@ -45,7 +45,7 @@ def _left_out(status: Mapping[str, object]) -> Iterator[str]:
     for key, text in (("skipped", "skipped"), ("held", "cannot be looked at"), ("unsafe", "held back from evidence")):
         number = size_of(status.get(key))
         if number:
-            parts.append(f"{count(number, 'passage' if key == 'unsafe' else 'file')} {text}")
+            parts.append(f"{count(number, 'chunk' if key == 'unsafe' else 'file')} {text}")
     if parts:
         yield f"  left out  {', '.join(parts)}: `indexerd doctor` lists them with the reason"
 

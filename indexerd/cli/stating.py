@@ -30,7 +30,7 @@ _STATES = {
 _LEFT_OUT = (
     ("skipped", "file", "not indexed"),
     ("held", "document", "cannot be looked at now"),
-    ("unsafe", "passage", "held back from evidence"),
+    ("unsafe", "chunk", "held back from evidence"),
 )
 
 
@@ -55,7 +55,7 @@ def status_lines(status: Result) -> Iterator[str]:
     progress = cast("Mapping[str, int] | None", status.get("progress"))
     if progress:
         yield f"  progress     {progress['done']:,} of {count(progress['total'], 'file')}"
-    yield f"  documents    {status['documents']:,} in {count(cast('int', status['chunks']), 'passage')}"
+    yield f"  documents    {status['documents']:,} in {count(cast('int', status['chunks']), 'chunk')}"
     for root in cast("list[dict[str, str]]", status["roots"]):
         note = "" if root["state"] == "ok" else f"  ({root['state'].replace('_', ' ')}: its documents are held)"
         yield f"  root         {escape(root['label'])}  {escape(root['path'])}{note}"

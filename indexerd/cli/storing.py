@@ -41,7 +41,7 @@ def _opened(selection: Selection) -> Iterator[tuple[str, RealStoreFilesystem]]:
 @click.option("--digest", is_flag=True, help="Print the SHA-256 of the canonical dump instead of the dump.")
 @selecting
 def dump_command(canonical: bool, digest: bool, **flags: object) -> int:
-    """Print what the index holds: documents, passages, words, one line each.
+    """Print what the index holds: documents, chunks, terms, one line each.
 
     Two indexes with equal content have equal dumps, whatever their history.
     """

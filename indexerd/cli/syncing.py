@@ -153,7 +153,7 @@ def report_lines(report: Result) -> Iterator[str]:
     """Return a sync report as lines for people."""
     numbers = {name: cast("int", report[f"documents_{name}"]) for name in ("added", "updated", "unchanged", "deleted")}
     changes = ", ".join(f"{number:,} {name}" for name, number in numbers.items() if number) or "nothing to index"
-    yield f"{changes} (generation {report['generation']}, {count(cast('int', report['chunks_active']), 'passage')})"
+    yield f"{changes} (generation {report['generation']}, {count(cast('int', report['chunks_active']), 'chunk')})"
     for name, text in (("skipped", "not indexed"), ("held", "cannot be looked at now, kept as it was")):
         entries = cast("list[dict[str, str]]", report.get(f"documents_{name}") or [])
         for entry in entries[:_SHOWN]:
@@ -161,5 +161,5 @@ def report_lines(report: Result) -> Iterator[str]:
         if len(entries) > _SHOWN:
             yield f"  {len(entries) - _SHOWN:,} more {text}: `--json` lists all"
     if report["unsafe_chunks"]:
-        unsafe = count(cast("int", report["unsafe_chunks"]), "passage")
+        unsafe = count(cast("int", report["unsafe_chunks"]), "chunk")
         yield f"  {unsafe} held back from evidence: `indexerd doctor` lists them"

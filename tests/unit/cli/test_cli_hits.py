@@ -107,11 +107,11 @@ def test_an_explanation_shows_each_part_of_the_score():
     part = {"word": "install", "kind": "word", "df": 3, "idf": 1.25, "weight": 1.0, "frequency": 2.0, "score": 1.5}
     text = shown(hit(explain={"parts": [part], "boost": 2.0}))
     assert "score 1.500000 (boost 2)" in text
-    assert "install  in 3 passages, idf 1.2500" in text
+    assert "install  in 3 chunks, idf 1.2500" in text
 
 
 def test_what_was_withheld_is_one_line():
-    """Withheld passages are counted by reason, on one line; ordinary selection is not mentioned."""
+    """Withheld chunks are counted by reason, on one line; ordinary selection is not mentioned."""
     counts = {"unsafe_content": 2, "source_changed": 1, "document_limit": 7}
     text = notes(result(hit(), rejected_counts=counts), colour=False)
     assert text == "withheld: 1 changed while it was read, 2 tries to instruct a model\n"

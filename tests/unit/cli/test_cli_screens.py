@@ -34,7 +34,7 @@ def make_status(**changes):
 def test_the_first_screen_says_what_was_found_and_what_to_type():
     """Found, time, folders, profile, socket and the next commands are all there."""
     text = "\n".join(first_screen(make_status(), 0.25))
-    for part in ("3 documents in 9 passages, indexed in 250 ms", "/home/u/docs", "docs-1a2b.sock", "indexerd query"):
+    for part in ("3 documents in 9 chunks, indexed in 250 ms", "/home/u/docs", "docs-1a2b.sock", "indexerd query"):
         assert part in text
     assert "left out" not in text
 
@@ -42,7 +42,7 @@ def test_the_first_screen_says_what_was_found_and_what_to_type():
 def test_the_first_screen_tells_what_was_left_out_and_how_to_see_it():
     """Skipped, held and unsafe are counted, with the command that lists them."""
     text = "\n".join(first_screen(make_status(skipped=2, held=1, unsafe=4), 2.0))
-    assert "2 files skipped, 1 file cannot be looked at, 4 passages held back from evidence" in text
+    assert "2 files skipped, 1 file cannot be looked at, 4 chunks held back from evidence" in text
     assert "indexerd doctor" in text
 
 
@@ -138,7 +138,7 @@ def test_a_sync_report_names_what_was_skipped_and_held():
         "unsafe_chunks": 1,
     }
     text = "\n".join(report_lines(report))
-    assert "1 added, 5 unchanged (generation 2, 9 passages)" in text
+    assert "1 added, 5 unchanged (generation 2, 9 chunks)" in text
     assert "2 more not indexed" in text
     assert "held  h.md: EACCES" in text
     assert "\x1b" not in text
