@@ -10,7 +10,7 @@ Three table look-ups a byte tell where the first six bytes of some cue may stand
 A loop of substring searches costs one pass a cue: at a hundred cues it would cost more than reading the documents.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import product
 
 import numpy as np
@@ -25,13 +25,16 @@ _MIN_BYTES = 3
 class CueFilter:
     """Finds cues in a batch of encoded texts."""
 
-    def __init__(self, cues: Iterable[str]) -> None:
+    def __init__(self, cues: Collection[str]) -> None:
         self._tables = [np.zeros(1 << 16, dtype=np.uint32) for _ in range(_PAIRS)]
         self._by_head: dict[bytes, list[tuple[bytes, str]]] = {}
-        # Sorted, so that cues with one beginning share a bucket and the tables stay sparse.
-        ordered = sorted(set(cues))
-        for index, cue in enumerate(ordered):
-            self._add(cue, index * _BUCKETS // len(ordered))
+        # Short cues leave the last pairs open, so they share no bucket with long ones; sorted, so that those with one
+        # beginning do and the tables stay sparse.
+        short = sorted({cue for cue in cues if len(cue.encode()) < _HEAD})
+        long = sorted({cue for cue in cues if len(cue.encode()) >= _HEAD})
+        for first_bucket, ordered in ((0, short), (_BUCKETS // 2, long)):
+            for index, cue in enumerate(ordered):
+                self._add(cue, first_bucket + index * (_BUCKETS // 2) // len(ordered))
         self._first = self._tables[0] != 0
         self._head_lengths = sorted({len(head) for head in self._by_head})
 

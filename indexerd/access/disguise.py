@@ -10,7 +10,12 @@ See: docs/threat-model.md (safety gate).
 
 import re
 import unicodedata
+from collections.abc import Sequence
+from functools import cache
 from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
 
 _TAG_BASE = 0xE0000
 _FOREIGN = "\u0370-\u03ff\u0400-\u052f\u0530-\u058f\u13a0-\u13f5"  # Greek, Cyrillic, Armenian, Cherokee
@@ -50,6 +55,29 @@ class Revealed(NamedTuple):
 
     texts: tuple[str, ...]
     hidden_at: int
+
+
+def suspects(texts: Sequence[str]) -> list[int]:
+    """Return the numbers of the texts that `reveal` may have to change: all others are what they seem.
+
+    One table look-up a character for all texts together; a search per text takes five times as long.
+    """
+    numbers = [number for number, text in enumerate(texts) if not text.isascii()]
+    encoded = [texts[number].encode("utf-16-le", "surrogatepass") for number in numbers]
+    units = np.frombuffer(b"".join(encoded), "<u2")
+    starts = np.cumsum([0, *(len(part) // 2 for part in encoded)])
+    places = np.searchsorted(starts, np.flatnonzero(_suspect_units()[units]), side="right") - 1
+    return [numbers[place] for place in np.unique(places).tolist()]
+
+
+@cache
+def _suspect_units() -> npt.NDArray[np.bool_]:
+    """Return which UTF-16 units make a text suspect; all surrogates do, for what lies beyond is rare in plain text."""
+    units = np.zeros(1 << 16, np.bool_)
+    for match in _SUSPECT.finditer("".join(map(chr, range(1 << 16)))):
+        units[ord(match[0])] = True
+    units[0xD800:0xE000] = True
+    return units
 
 
 def reveal(text: str) -> Revealed:
