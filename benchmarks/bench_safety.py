@@ -3,8 +3,8 @@
 Usage: python benchmarks/bench_safety.py --data DIR
 
 DIR holds `deepset`, `bipia`, `notinject`, `benign-security-docs` and ordinary corpora (`tldr`, `tidb-docs-zh`,
-`rust-rfcs`, `rust-book`); an absent one is said to be. The phrases were tuned on the even-numbered injections of deepset
-and the training part of bipia; the odd ones and the test part were never looked at, and are printed apart.
+`rust-rfcs`, `rust-book`); an absent one is said to be. The phrases were tuned on the even-numbered injections of
+deepset and the training part of bipia; the odd ones and the test part were never looked at, and are printed apart.
 """
 
 import argparse

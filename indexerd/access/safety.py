@@ -26,6 +26,7 @@ SAFETY_VERSION = 1
 
 # No phrase reaches further from its cue: the longest gaps of one phrase add up to less.
 _REACH = 260
+_NEAR = 100
 _MAX_FINDINGS = 100
 # No phrase reaches over these, save at its very ends.
 _MARKS = (".", "!", "?", ";")
@@ -113,8 +114,8 @@ def _stretches(reading: str, cue: str) -> Iterator[tuple[int, int]]:
         floor = max(at - _REACH, limit)
         start = max(floor, *(reading.rfind(mark, floor, at) for mark in _MARKS))
         limit = _sentence_end(reading, at, cue)
-        # The last cue before that end reaches further: without a mark between them they are one stretch.
-        while at < (last := reading.rfind(cue, at, limit)):
+        # Cues near each other share a stretch: it costs less than two, and phrases do not reach over marks anyway.
+        while at < (last := reading.rfind(cue, at, limit + _NEAR)):
             at = last
             limit = _sentence_end(reading, at, cue)
         yield start, limit + 2
