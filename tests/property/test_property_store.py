@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from indexerd.store import fsck, merging
+from indexerd.store import fsck, merging, parts, writer
 from indexerd.store.layout import parse_name
 from tests.fakes.forgetful_filesystem import ForgetfulFilesystem, killed_process
 from tests.fakes.small_stores import content, opened, publish, rebuilt_content
@@ -51,6 +51,16 @@ def test_any_history_ends_where_indexing_from_scratch_would(seed, monkeypatch):
     """After random publishes, merges, checkpoints, kills and restarts the content equals a fresh index."""
     monkeypatch.setattr(merging, "MAX_STORED", 3)
     run(seed, 30)
+
+
+@pytest.mark.parametrize("seed", range(100, 130))
+def test_any_history_of_large_parts_does_too(seed, monkeypatch):
+    """The same, with parts that count as large from three chunks on: merges begin anywhere and tombstones matter."""
+    monkeypatch.setattr(merging, "MAX_STORED", 2)
+    monkeypatch.setattr(parts, "RECENT_CHUNKS", 2)
+    for module in (parts, merging, writer):
+        monkeypatch.setattr(module, "SMALL_CHUNKS", 3)
+    run(seed, 40)
 
 
 @given(st.text(max_size=80))

@@ -2,6 +2,7 @@
 
 import pytest
 
+from indexerd.digests import fast_digest
 from indexerd.errors import CorruptionError, FormatVersionError
 from indexerd.store.codec import pack, seal, unpack, unseal
 
@@ -48,6 +49,14 @@ def test_every_truncation_and_any_tail_is_noticed():
             unseal(sealed[:length], MAGIC, 3, "here")
     with pytest.raises(CorruptionError):
         unseal(sealed + b"\0", MAGIC, 3, "here")
+
+
+def test_a_length_that_lies_is_noticed_although_the_checksum_is_right():
+    """The length is checked by itself, before anything is made of it."""
+    body = bytearray(seal(MAGIC, 3, b"payload")[:-16])
+    body[12] += 1
+    with pytest.raises(CorruptionError):
+        unseal(bytes(body) + fast_digest(bytes(body)), MAGIC, 3, "here")
 
 
 def test_another_version_is_told_from_damage():

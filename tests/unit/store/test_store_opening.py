@@ -1,6 +1,7 @@
 """Opening a state directory: whose it is, in which state, and what is served of it."""
 
 import errno
+from dataclasses import replace
 
 import pytest
 
@@ -115,6 +116,16 @@ def test_nothing_whole_is_damaged_and_nothing_is_believed(disk):
     store.collect()
     assert not [finding for finding in fsck(fs) if finding.kind == "problem"]
     assert content(opened(killed_process(fs)).snapshot()) == rebuilt_content({"a.md": "one\n"})
+
+
+def test_a_manifest_of_another_generation_is_not_taken_for_the_one_named(disk):
+    """A slot that names one generation's manifest as another's is refused, whole as both are."""
+    slot = slots.decode_slot(disk.names["latest"].data, "latest")
+    one, two = slot.kept
+    forged = (one._replace(manifest=two.manifest), two._replace(manifest=one.manifest))
+    disk.names["latest"].data = slots.encode_slot(replace(slot, kept=forged))
+    store = opened(again(disk))
+    assert (store.snapshot().generation, store.opening.fell_back) == (1, True)
 
 
 def test_lost_slots_are_damage_not_absence(disk):

@@ -120,6 +120,16 @@ def test_a_failed_publish_can_be_published_again(store, fs):
     assert [one[0] for one in store.generations()] == [1, 2]
 
 
+def test_a_publish_that_failed_at_the_replace_leaves_no_file(store, fs):
+    """The slot on its way and the manifest are removed at once, not only by the next collection."""
+    publish(store, {"a.md": "one\n"})
+    before = dict(fs.disk.contents())
+    fs.plan = Plan(fail_at=1, error=errno.EIO, only="replace")
+    with pytest.raises(OSError):
+        publish(store, {"b.md": "two\n"})
+    assert fs.disk.contents() == before
+
+
 def test_generations_say_what_they_changed(store, clock):
     """Each kept generation is listed with its time, its changes and whether it is durable."""
     publish(store, {"a.md": "one\n"})
