@@ -10,7 +10,7 @@ See: docs/search.md (analysis).
 
 from indexerd.analysis.characters import UNICODE_VERSION
 from indexerd.analysis.inversion import Unit, Units, invert, invert_languages
-from indexerd.analysis.locating import locate
+from indexerd.analysis.locating import locate, locate_each
 from indexerd.analysis.query import QueryWord, analyze_query, name_key
 from indexerd.analysis.stemming import LANGUAGES, NO_STEMMING, STEMMER_VERSION
 
@@ -29,5 +29,6 @@ __all__ = [
     "invert",
     "invert_languages",
     "locate",
+    "locate_each",
     "name_key",
 ]

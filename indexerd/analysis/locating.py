@@ -2,30 +2,27 @@
 
 Owns: matching the terms of a text with the words of a query, with spans in the original text.
 Knows nothing of: excerpts, ranking.
-Invariants: 1. a place is found if and only if the index has the term there: the short way through ASCII text gives
-    what the long way gives.
-Purity: pure (what a word of a text means to a query is kept in a bounded memo).
+Invariants: 1. a place is found if and only if the index has the term there: the short way through texts without
+    awkward characters gives what the long way gives.
+Purity: pure (words of queries, and stems of words of texts, are kept in bounded memos).
 See: docs/search.md (analysis).
 """
 
-import re
-from collections.abc import Collection, Iterator, Sequence
-from functools import lru_cache
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache, lru_cache
+from itertools import accumulate
 
+from indexerd.analysis.letters import Letters, letters_of
 from indexerd.analysis.query import QueryWord
 from indexerd.analysis.spans import MAX_TERM, find_spans
-from indexerd.analysis.stemming import stems
+from indexerd.analysis.stemming import NO_STEMMING, StemMemo
 from indexerd.analysis.stream import origins, read_stream
 
 Place = tuple[int, int, int]
 
-# A word or part of ASCII text: it ends where a capital follows a small letter.
-_PART = re.compile(r"(?=[A-Za-z0-9])(?:[a-z]++(?![A-Z])|[A-Z0-9]++)*+(?:[a-z]++)?", re.ASCII)
-_RUN = re.compile(r"[A-Za-z0-9]++", re.ASCII)
-_CUT = re.compile(r"[a-z][A-Z]")
-_NOWHERE = -1
-# Words of the texts that one query is located in; beyond it the memo begins anew.
-_MEMO_WORDS = 20_000
+# Texts are located together, for most of the cost is that of a call; this many characters at a time.
+_TOGETHER = 1 << 16
 
 
 def locate(text: str, words: Sequence[QueryWord], languages: tuple[str, ...]) -> list[Place]:
@@ -36,21 +33,52 @@ def locate(text: str, words: Sequence[QueryWord], languages: tuple[str, ...]) ->
         words: Words of a query, as `analyze_query` gives them.
         languages: The stemming languages in use.
     """
+    return locate_each([text], words, languages)[0]
+
+
+def locate_each(texts: Sequence[str], words: Sequence[QueryWord], languages: tuple[str, ...]) -> list[list[Place]]:
+    """Return for each text what `locate` finds in it."""
     wanted = _wanted(tuple(words), languages)
-    plain = text if text.isascii() else _with_plain_punctuation(text)
-    if plain.isascii() and not wanted.has_identifier_in(plain):
-        return wanted.places_in_ascii(plain)
-    return wanted.places(text)
+    found: list[list[Place]] = [[] for _ in texts]
+    for is_ascii in (True, False):
+        some = [number for number, text in enumerate(texts) if text.isascii() is is_ascii]
+        for group in _groups(texts, some):
+            _locate_group(texts, group, wanted, found)
+    return found
 
 
-# What makes most English texts not ASCII, and what it is to the analyzer: the apostrophe joins, the others part.
-_PUNCTUATION = (("’", "'"), ("“", " "), ("”", " "), ("—", " "), ("–", " "), ("…", " "), ("•", " "))
+def _groups(texts: Sequence[str], numbers: Sequence[int]) -> Iterator[list[int]]:
+    group: list[int] = []
+    size = 0
+    for number in numbers:
+        group.append(number)
+        size += len(texts[number])
+        if size >= _TOGETHER:
+            yield group
+            group, size = [], 0
+    if group:
+        yield group
 
 
-def _with_plain_punctuation(text: str) -> str:
-    for char, plain in _PUNCTUATION:
-        text = text.replace(char, plain)
-    return text
+def _locate_group(texts: Sequence[str], group: Sequence[int], wanted: "_Wanted", found: list[list[Place]]) -> None:
+    """Locate some texts, joined by line feeds, across which nothing is a word."""
+    joined = "\n".join([texts[number] for number in group])
+    letters = letters_of(joined)
+    if letters is not None:
+        places = wanted.places_among(letters)
+    else:
+        awkward = [number for number in group if letters_of(texts[number]) is None]
+        if len(awkward) < len(group):
+            _locate_group(texts, awkward, wanted, found)
+            _locate_group(texts, [number for number in group if number not in awkward], wanted, found)
+            return
+        places = wanted.places(joined)
+    starts = list(accumulate((len(texts[number]) + 1 for number in group), initial=0))
+    at = 0
+    for start, end, word in places:
+        while start >= starts[at + 1]:
+            at += 1
+        found[group[at]].append((start - starts[at], end - starts[at], word))
 
 
 @lru_cache(maxsize=64)
@@ -62,93 +90,117 @@ class _Wanted:
     """The words of one query, ready to be looked for in many texts."""
 
     def __init__(self, words: tuple[QueryWord, ...], languages: tuple[str, ...]) -> None:
-        self._languages = languages
+        self._memos = [_memo_of(language) for language in languages if language != NO_STEMMING]
         self._surfaces: dict[str, int] = {}
         self._stems: dict[str, int] = {}
         for index, word in enumerate(words):
             self._surfaces.setdefault(word.surface, index)
             for stem in word.stems:
                 self._stems.setdefault(stem, index)
-        self._identifiers = tuple({word.surface for word in words if word.kind == "identifier"})
+        self._terms = self._surfaces.keys() | self._stems.keys()
+        self._has_longest = any(len(term) >= MAX_TERM for term in self._terms)
         self._ideographs = tuple({word.surface for word in words if word.kind in ("cjk1", "cjk2")})
-        self._memo: dict[str, int] = {}
+        self._joined = tuple({word.surface for word in words if word.kind == "identifier" and _has_joiner(word)})
 
-    def has_identifier_in(self, text: str) -> bool:
-        """Whether a whole identifier of the query may stand in an ASCII text."""
-        if not self._identifiers:
-            return False
-        lower = text.lower()
-        return any(identifier in lower for identifier in self._identifiers)
-
-    def places_in_ascii(self, text: str) -> list[Place]:
-        """Return the places of words and parts in an ASCII text that has none of the identifiers."""
-        found: list[Place] = []
-        parts = {part: part[:MAX_TERM].lower() for part in set(_PART.findall(text))}
-        known = self._known(parts.values())
-        for part, term in parts.items():
-            index = known[term]
-            if index != _NOWHERE:
-                length = min(len(part), MAX_TERM)
-                found += [(start, start + length, index) for start in _part_starts(text, part)]
-        if _CUT.search(text):
-            found += self._cut_runs(text)
+    def places_among(self, letters: Letters) -> list[Place]:
+        """Return the places of all kinds of terms in a text without awkward characters."""
+        spaced = letters.parts()
+        found = [
+            (at, at + min(len(form), MAX_TERM), index)
+            for form, index in self._meant(set(spaced.split())).items()
+            for at in letters.in_text(_starts(spaced, f" {form} "))
+        ]
+        if letters.bounds:
+            found += self._cut_runs(letters)
+        if self._ideographs and not letters.text.isascii():
+            found += self._characters(letters.folded())
+        if self._joined:
+            found += self._identifiers(letters)
         return sorted(found)
 
-    def _cut_runs(self, text: str) -> Iterator[Place]:
+    def _cut_runs(self, letters: Letters) -> Iterator[Place]:
         """Yield the runs of several parts (`getUserName`) that a word of the query equals."""
-        for match in _RUN.finditer(text):
-            run = match[0]
-            if len(run) <= MAX_TERM and run.lower() in self._surfaces and _CUT.search(run):
-                yield *match.span(), self._surfaces[run.lower()]
+        words, bounds = f" {letters.words} ", letters.bounds
+        for surface, index in self._surfaces.items():
+            for at in _starts(words, f" {surface} "):
+                if bisect_right(bounds, at) < bisect_left(bounds, at + len(surface)):
+                    yield at, at + len(surface), index
+
+    def _characters(self, folded: str) -> Iterator[Place]:
+        # Every occurrence of such characters is a term, so plain searching finds them all.
+        for surface in self._ideographs:
+            for at in _starts(folded, surface):
+                yield at, at + len(surface), self._surfaces[surface]
+
+    def _identifiers(self, letters: Letters) -> Iterator[Place]:
+        """Yield the identifiers that have joiners, from the lines in which they may be: none goes across lines."""
+        folded, text = letters.folded(), letters.text
+        begins = sorted({text.rfind("\n", 0, at) + 1 for name in self._joined for at in _starts(folded, name)})
+        if not begins:
+            return
+        lines = [text[begin : _line_end(text, begin)] for begin in begins]
+        stream = read_stream(lines)
+        spans, codes, starts = find_spans(stream), stream.codes.tobytes().decode("utf-32-le"), stream.starts.tolist()
+        for start, end in zip(spans.whole_starts.tolist(), spans.whole_ends.tolist(), strict=True):
+            if codes[start:end] in self._joined:
+                number = bisect_right(starts, start) - 1
+                firsts, lasts = origins(lines[number])
+                first, last = firsts[start - starts[number]], lasts[end - 1 - starts[number]]
+                yield begins[number] + first, begins[number] + last, self._surfaces[codes[start:end]]
 
     def places(self, text: str) -> list[Place]:
         """Return the places of all kinds of terms in any text."""
         stream = read_stream([text])
         spans = find_spans(stream)
         folded = stream.codes.tobytes().decode("utf-32-le")
-        begins, finishes = origins(text)
-        found: list[Place] = []
-
-        def add(start: int, end: int, index: int) -> None:
-            # The stream begins with a line feed that the text does not have.
-            found.append((begins[start - 1], finishes[end - 2], index))
-
         bounds = list(zip(spans.word_starts.tolist(), spans.word_ends.tolist(), strict=True))
-        terms = [folded[start:end] for start, end in bounds]
-        known = self._known(terms)
-        for (start, end), term in zip(bounds, terms, strict=True):
-            if known[term] != _NOWHERE:
-                add(start, end, known[term])
+        meant = self._meant({folded[start:end] for start, end in bounds})
+        found = [(start, end, meant[term]) for start, end in bounds if (term := folded[start:end]) in meant]
         for start, end in zip(spans.whole_starts.tolist(), spans.whole_ends.tolist(), strict=True):
-            index = self._surfaces.get(folded[start:end], _NOWHERE)
-            if index != _NOWHERE:
-                add(start, end, index)
-        for surface in self._ideographs:
-            # Every occurrence of such characters is a term, so plain searching finds them all.
-            for start in _starts(folded, surface):
-                add(start, start + len(surface), self._surfaces[surface])
-        return sorted(found)
+            if folded[start:end] in self._surfaces:
+                found.append((start, end, self._surfaces[folded[start:end]]))
+        found += self._characters(folded)
+        begins, finishes = origins(text)
+        # The stream begins with a line feed that the text does not have.
+        return sorted((begins[start - 1], finishes[end - 2], index) for start, end, index in found)
 
-    def _known(self, terms: Collection[str]) -> dict[str, int]:
-        """Return the query's word that each word of a text stands for: the one it equals, else the first by stem."""
-        if len(self._memo) >= _MEMO_WORDS:
-            # A new one rather than an emptied one: another thread may be reading the old.
-            self._memo = {}
-        memo = self._memo
-        unknown = [term for term in dict.fromkeys(terms) if term not in memo]
-        # All at once: a call of the stemmer costs as much as ten words.
-        stemmed = [stems(unknown, language) for language in self._languages] if unknown else []
-        for term, *of_term in zip(unknown, *stemmed, strict=True):
-            index = self._surfaces.get(term)
-            memo[term] = self._stem_index((*of_term, term)) if index is None else index
-        return memo
+    def _meant(self, forms: set[str]) -> dict[str, int]:
+        """Return the query's word for each form that stands for one: the one it equals, else the first by stem.
 
-    def _stem_index(self, candidates: Sequence[str]) -> int:
-        for stem in candidates:
-            index = self._stems.get(stem)
-            if index is not None:
-                return index
-        return _NOWHERE
+        Longer forms than MAX_TERM stand for what their beginning stands for.
+        """
+        matched: set[str] = forms & self._terms
+        if self._has_longest:
+            matched.update(form for form in forms if len(form) > MAX_TERM and form[:MAX_TERM] in self._terms)
+        for memo in self._memos:
+            matched.update(memo.with_stem(forms, self._stems.keys()))
+        return {form: self._index(form[:MAX_TERM]) for form in matched}
+
+    def _index(self, term: str) -> int:
+        index = self._surfaces.get(term)
+        if index is not None:
+            return index
+        return next(self._stems[stem] for stem in self._stems_of(term) if stem in self._stems)
+
+    def _stems_of(self, term: str) -> Iterable[str]:
+        yield from (memo.stem(term) for memo in self._memos)
+        yield term
+
+
+@cache
+def _memo_of(language: str) -> StemMemo:
+    return StemMemo(language)
+
+
+def _has_joiner(word: QueryWord) -> bool:
+    """Whether an identifier is more than one run: `row_group`, not `getUserName`."""
+    letters = letters_of(word.surface)
+    return letters is None or letters.words != word.surface
+
+
+def _line_end(text: str, begin: int) -> int:
+    end = text.find("\n", begin)
+    return end if end >= 0 else len(text)
 
 
 def _starts(text: str, piece: str) -> Iterator[int]:
@@ -157,22 +209,3 @@ def _starts(text: str, piece: str) -> Iterator[int]:
     while at >= 0:
         yield at
         at = text.find(piece, at + 1)
-
-
-def _part_starts(text: str, part: str) -> Iterator[int]:
-    """Yield where `part` stands as a part of its own."""
-    if len(part) > MAX_TERM:
-        # Searching for a long part in a longer run of its letters would take the square of its length.
-        yield from (match.start() for match in _PART.finditer(text) if match[0] == part)
-        return
-    for at in _starts(text, part):
-        if not _is_inside(text, at) and not _is_inside(text, at + len(part)):
-            yield at
-
-
-def _is_inside(text: str, at: int) -> bool:
-    """Whether a position of an ASCII text lies within a part, not at its edge."""
-    if at in (0, len(text)):
-        return False
-    before, behind = text[at - 1], text[at]
-    return before.isalnum() and behind.isalnum() and not (before.islower() and behind.isupper())

@@ -10,10 +10,8 @@ See: docs/protocol.md (hits).
 
 import unicodedata
 from collections.abc import Sequence
-from itertools import accumulate
 from typing import Final, NamedTuple
 
-from indexerd.analysis import QueryWord, locate
 from indexerd.search.outcome import Highlight
 
 EXCERPT_CHARS: Final = 240
@@ -21,43 +19,6 @@ _JOINERS: Final = frozenset("\u200d\ufe0e\ufe0f")
 
 
 Match = tuple[int, int, int]
-
-# Texts are located together, for most of the cost is that of a call; this many characters at a time.
-_LOCATED_CHARS: Final = 1 << 16
-
-
-def locate_each(texts: Sequence[str], words: Sequence[QueryWord], languages: tuple[str, ...]) -> list[list[Match]]:
-    """Return for each text what `locate` finds in it.
-
-    Texts are joined by line feeds, across which nothing is a word; plain ASCII apart, which is located faster.
-    """
-    found: list[list[Match]] = [[] for _ in texts]
-    for is_plain in (True, False):
-        group: list[int] = []
-        size = 0
-        for index in (index for index, text in enumerate(texts) if text.isascii() is is_plain):
-            group.append(index)
-            size += len(texts[index])
-            if size >= _LOCATED_CHARS:
-                _locate_group(texts, group, words, languages, found)
-                group, size = [], 0
-        _locate_group(texts, group, words, languages, found)
-    return found
-
-
-def _locate_group(
-    texts: Sequence[str],
-    group: Sequence[int],
-    words: Sequence[QueryWord],
-    languages: tuple[str, ...],
-    found: list[list[Match]],
-) -> None:
-    starts = list(accumulate((len(texts[index]) + 1 for index in group), initial=0))
-    place = 0
-    for start, end, word in locate("\n".join(texts[index] for index in group), words, languages):
-        while start >= starts[place + 1]:
-            place += 1
-        found[group[place]].append((start - starts[place], end - starts[place], word))
 
 
 class Shown(NamedTuple):

@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from indexerd.access.rights import AccessRules, effective_metadata
+from indexerd.analysis import locate_each
 from indexerd.digests import chunk_id, document_id
 from indexerd.model import Chunk, Document, Root, SourcePath, UnsafeFinding
-from indexerd.search.excerpt import Match, locate_each, show
+from indexerd.search.excerpt import Match, show
 from indexerd.search.freshness import Proved
 from indexerd.search.outcome import Hit, Part
 from indexerd.search.rank import Candidate, Ranking

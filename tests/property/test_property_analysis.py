@@ -116,6 +116,13 @@ def test_a_name_key_is_stable(text):
     assert name_key(key) == key or any(mark in key for mark in ("+", "#"))
 
 
+def _assert_short_as_long(text, query):
+    words = analyze_query(query, ("english",))
+    # Behind a mark that stands alone, only the long way is sure of what it reads.
+    long = locate(text + "\n\u0301", words, ("english",))
+    assert locate(text, words, ("english",)) == long
+
+
 @settings(max_examples=300, deadline=None)
 @given(
     st.text(st.sampled_from("abAB06 .-_'’“…+#\n"), max_size=60),
@@ -123,10 +130,48 @@ def test_a_name_key_is_stable(text):
 )
 def test_the_short_way_through_a_text_finds_what_the_long_way_finds(text, query):
     """Texts that are ASCII but for their punctuation give the same places as by arrays."""
-    words = analyze_query(query, ("english",))
-    short = locate(text, words, ("english",))
-    # A character that only the long way knows, at the end, where it changes nothing before it.
-    assert locate(text + " \u0416", words, ("english",)) == short
+    _assert_short_as_long(text, query)
+
+
+HARMLESS = [
+    "a",
+    "B",
+    "c",
+    "ab",
+    "Ab",
+    "é",
+    "Я",
+    "я",
+    "#",
+    "+",
+    ".",
+    "::",
+    "_",
+    "数",
+    "据",
+    "ー",
+    " ",
+    "\n",
+    "…",
+    "⚠\ufe0f",
+]
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.lists(st.sampled_from([*HARMLESS, "x" * 70]), max_size=20).map("".join),
+    st.lists(st.sampled_from([*HARMLESS, "x" * 64]), max_size=6).map("".join),
+)
+def test_the_short_way_through_other_scripts_finds_what_the_long_way_finds(text, query):
+    """Accents, other alphabets, ideographs, ellipses and emoji give the same places as by arrays."""
+    _assert_short_as_long(text, query)
+
+
+@settings(max_examples=200, deadline=None)
+@given(texts, texts)
+def test_the_short_way_through_any_text_finds_what_the_long_way_finds(text, query):
+    """Whatever the texts are made of, the ways agree."""
+    _assert_short_as_long(text, query)
 
 
 @settings(max_examples=200, deadline=None)

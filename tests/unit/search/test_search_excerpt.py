@@ -2,8 +2,8 @@
 
 import random
 
-from indexerd.analysis import analyze_query, locate
-from indexerd.search.excerpt import locate_each, show
+from indexerd.analysis import analyze_query, locate, locate_each
+from indexerd.search.excerpt import show
 
 
 def shown(text, query, limit=240):
