@@ -3,9 +3,11 @@
 import contextlib
 import json
 import os
+import shutil
 import socket
 import stat
 import struct
+import tempfile
 import threading
 import time
 from pathlib import Path
@@ -294,35 +296,46 @@ def _nobody():
     return Nobody(owner_uid=12345)
 
 
+def _ask_as(uid, path):
+    """Connect as another user in a process of its own; return what it hears."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            os.close(reading)
+            os.setgroups([])
+            os.setgid(uid)
+            os.setuid(uid)
+            raw = socket.socket(socket.AF_UNIX)
+            raw.connect(path)
+            raw.sendall(LINE)
+            os.write(writing, read_line(raw))
+        finally:
+            os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading, "rb") as heard:
+        said = heard.read()
+    os.waitpid(child, 0)
+    return said
+
+
 @pytest.mark.root
 @pytest.mark.skipif(os.getuid() != 0, reason="becomes another user")
-def test_another_user_is_refused_or_gets_its_mapped_roles(tmp_path, serve):
+def test_another_user_is_refused_or_gets_its_mapped_roles():
     """The kernel says who connects; roles come from the map of users and groups."""
-    tmp_path.chmod(0o755)
-    for parent in list(tmp_path.parents)[:3]:
-        parent.chmod(0o755)
-    for users, expected in (({}, b"forbidden"), ({65534: ("guest",)}, b'"roles":["guest"]')):
-        service = Answering(Admission(owner_uid=0, users=users))
-        path, _ = serve(service)
-        Path(path).parent.chmod(0o755)
-        Path(path).chmod(0o666)
-        reading, writing = os.pipe()
-        child = os.fork()
-        if child == 0:
-            try:
-                os.setgroups([])
-                os.setgid(65534)
-                os.setuid(65534)
-                raw = socket.socket(socket.AF_UNIX)
-                raw.connect(path)
-                raw.sendall(LINE)
-                os.write(writing, read_line(raw))
-            finally:
-                os._exit(0)
-        os.waitpid(child, 0)
-        assert expected in os.read(reading, 65536)
-        os.close(reading)
-        os.close(writing)
+    # Outside of the test's own folder, whose parents nobody else may enter.
+    folder = Path(tempfile.mkdtemp(prefix="indexerd-test-"))
+    try:
+        for number, (users, expected) in enumerate((({}, b"forbidden"), ({65534: ("guest",)}, b'"roles":["guest"]'))):
+            listener = listen(str(folder / f"{number}.sock"))
+            server = Server(listener, Answering(Admission(owner_uid=0, users=users)))
+            server.start()
+            folder.chmod(0o755)
+            Path(listener.path).chmod(0o666)
+            assert expected in _ask_as(65534, listener.path)
+            server.stop()
+    finally:
+        shutil.rmtree(folder)
 
 
 def test_subscribers_hear_of_changes_and_only_they(serve, connect):
