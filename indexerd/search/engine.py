@@ -10,8 +10,9 @@ See: docs/search.md.
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -29,7 +30,7 @@ from indexerd.search.evidence import evidence_set
 from indexerd.search.filters import ModifiedNs, filtered
 from indexerd.search.freshness import Prover
 from indexerd.search.hits import HitMaker
-from indexerd.search.outcome import REASONS, AbstentionReason, Hit, Rejected, RejectionCode, SearchOutcome
+from indexerd.search.outcome import REASONS, AbstentionReason, Hit, Rejected, RejectionCode, SearchOutcome, Seen
 from indexerd.search.rank import Candidate, Ranking, WordFigures
 from indexerd.search.request import SearchRequest
 from indexerd.search.rights import Caller, hides, rights_of
@@ -58,6 +59,7 @@ class Surroundings:
         roots: To name a hit's root.
         modified: Modification times for `since`, `until` and sorting; None to read them from the sources.
         building: Whether the first index is not complete yet.
+        seen: What an earlier search of this query saw of sources; not read again where the snapshot holds just that.
     """
 
     rules: AccessRules
@@ -68,6 +70,7 @@ class Surroundings:
     roots: Sequence[Root] = ()
     modified: ModifiedNs | None = None
     building: bool = False
+    seen: Mapping[SourcePath, Seen] = field(default_factory=dict)
 
 
 def search(  # noqa: PLR0913 - the seam's fields are spelled out for its callers
@@ -82,18 +85,20 @@ def search(  # noqa: PLR0913 - the seam's fields are spelled out for its callers
     roots: Sequence[Root] = (),
     modified: ModifiedNs | None = None,
     building: bool = False,
+    seen: Mapping[SourcePath, Seen] = MappingProxyType({}),
 ) -> SearchOutcome:
     """Search a snapshot and prove what is found. See `Surroundings` for the arguments.
 
     Returns:
-        The outcome. Where `unproved` names files, index them anew and search again to fill the gaps.
+        The outcome. Where `unproved` names files, index what was seen of them, and search again with that as `seen`
+        to fill the gaps.
 
     Raises:
         BudgetError: The evidence budget cannot hold the guard.
     """
     around = Surroundings(
         rules=rules, held=held, sources=sources, clock=clock, settings=settings, roots=roots, modified=modified,
-        building=building,
+        building=building, seen=seen,
     )  # fmt: skip
     return _Search(snapshot, request, around).outcome()
 
@@ -114,7 +119,7 @@ class _Search:
             self._weight(word, figures) for word, figures in zip(self.words.searched, self.ranking.figures, strict=True)
         ]
         self.known_units: dict[frozenset[int], list[Unit]] = {}
-        self.prover = Prover(around.sources, around.clock, self._hides, bounded=request.k > 0)
+        self.prover = Prover(around.sources, around.clock, self._hides, around.seen, bounded=request.k > 0)
 
     def _weight(self, word: QueryWord, figures: WordFigures) -> float:
         """Return what a word weighs in coverage: one that no passage holds, as much as one that a single holds."""
@@ -145,7 +150,7 @@ class _Search:
             abstention_reason=None,
             rejected=tuple(selection.account.named),
             rejected_counts=dict(sorted(selection.account.counts.items())),
-            unproved=tuple(sorted(self.prover.unproved)),
+            unproved=self.prover.unproved,
             evidence=None,
         )
         if self.request.evidence and (reason := self._abstention(base, selection, judgement)):

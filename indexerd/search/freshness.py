@@ -2,20 +2,21 @@
 
 Owns: what counts as proof, the limit on reading, and what happens when the bytes now hide the document.
 Knows nothing of: ranking, why a passage was chosen, how files are opened.
-Invariants: 1. the text that is given is cut from the bytes that proved it. 2. a source is read at most once a query.
-    3. a document whose present bytes the caller may not see leaves no trace in the reply.
+Invariants: 1. the text that is given is cut from the bytes that proved it. 2. a source is read at most once a search;
+    what an earlier search of the same query saw is not read again where the index now holds just that. 3. a document
+    whose present bytes the caller may not see leaves no trace in the reply.
 Purity: shell (reads sources through the port).
 See: docs/consistency.md (proof).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
 from indexerd.digests import content_hash
 from indexerd.model import Chunk, ContentHash, SourcePath
-from indexerd.ports import Clock, SourceFault, Sources
-from indexerd.search.outcome import RejectionCode
+from indexerd.ports import Clock, SourceFault, SourceRead, Sources
+from indexerd.search.outcome import RejectionCode, Seen
 
 # A query may read this much, or this long, before the rest is withheld: the promise is to say so, not to stall.
 PROOF_BYTES: Final = 64 * 1024 * 1024
@@ -53,10 +54,11 @@ Verdict = Proved | Unproved | Hidden
 
 
 class Prover:
-    """Proves documents for one query. `unproved` collects the files that should be indexed anew.
+    """Proves documents for one search. `unproved` collects what was seen of the files that should be indexed anew.
 
     Args:
         hides: Given a path and its present bytes, says whether they hide the document from the caller.
+        seen: What an earlier search of this query saw: proof as good as a new read, where it is what is indexed now.
         bounded: False where every hit was asked for; then only the caller's patience limits the reading.
     """
 
@@ -65,14 +67,16 @@ class Prover:
         sources: Sources,
         clock: Clock,
         hides: Callable[[SourcePath, bytes], bool],
+        seen: Mapping[SourcePath, Seen],
         *,
         bounded: bool,
     ) -> None:
         self._sources, self._clock, self._hides, self._bounded = sources, clock, hides, bounded
+        self._seen = dict(seen)
         self._verdicts: dict[SourcePath, Verdict] = {}
         self._bytes_read = 0
         self._deadline = clock.monotonic() + PROOF_SECONDS
-        self.unproved: dict[SourcePath, None] = {}
+        self.unproved: dict[SourcePath, Seen] = {}
 
     def document(self, source_path: SourcePath, expected: ContentHash) -> Verdict:
         """Prove a document, by reading it unless this query did so already."""
@@ -83,21 +87,25 @@ class Prover:
                 return Unproved("proof_budget")
             verdict = self._verdicts[source_path] = self._read(source_path, expected)
             if not isinstance(verdict, Proved):
-                self.unproved[source_path] = None
+                self.unproved[source_path] = self._seen[source_path]
         return verdict
 
     def _read(self, source_path: SourcePath, expected: ContentHash) -> Verdict:
+        before = self._seen.get(source_path)
+        if before is not None and isinstance(before.read, SourceRead) and content_hash(before.read.data) == expected:
+            return Proved(before.read.data, before.read.stat.mtime_ns, before.at_ns)
         read = self._sources.read(source_path)
+        seen = self._seen[source_path] = Seen(read, self._clock.now_ns())
         if isinstance(read, SourceFault):
             return Unproved(read.code)
         self._bytes_read += len(read.data)
         if content_hash(read.data) == expected:
-            return Proved(read.data, read.stat.mtime_ns, self._clock.now_ns())
+            return Proved(read.data, read.stat.mtime_ns, seen.at_ns)
         return Hidden() if self._hides(source_path, read.data) else Unproved("source_changed")
 
     def mismatch(self, source_path: SourcePath) -> Unproved:
         """Record that a document's bytes are right and a passage of it is not: the index must be redone."""
-        self.unproved[source_path] = None
+        self.unproved[source_path] = self._seen[source_path]
         return Unproved("citation_mismatch")
 
 

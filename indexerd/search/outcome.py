@@ -24,6 +24,7 @@ from indexerd.model import (
     SourcePath,
     UnsafeFinding,
 )
+from indexerd.ports import SourceFault, SourceRead
 from indexerd.search.request import SearchRequest
 
 AbstentionReason = Literal["no_searchable_terms", "no_overlap", "missing_topic", "index_building", "nothing_current"]
@@ -63,6 +64,13 @@ REASONS: Mapping[RejectionCode, str] = MappingProxyType(
         "examined_limit": "the limit on candidates looked at was reached",
     }
 )
+
+
+class Seen(NamedTuple):
+    """What a query saw of a source: the whole file or why it could not be read, and when."""
+
+    read: SourceRead | SourceFault
+    at_ns: int
 
 
 class Part(NamedTuple):
@@ -193,7 +201,8 @@ class SearchOutcome:
         weak: Whether the answer rests on little; an evidence request then abstains or its guard says so.
         rejected: At most 100.
         rejected_counts: All that was looked at and not given, by code.
-        unproved: Files whose proof failed: index them anew, then search again. May name what the reply does not.
+        unproved: What was seen of the files whose proof failed, in the order met: index just that, then search again.
+            May name what the reply does not.
         evidence: For evidence requests that did not abstain.
     """
 
@@ -209,5 +218,5 @@ class SearchOutcome:
     abstention_reason: AbstentionReason | None
     rejected: tuple[Rejected, ...]
     rejected_counts: Mapping[RejectionCode, int]
-    unproved: tuple[SourcePath, ...]
+    unproved: Mapping[SourcePath, Seen]
     evidence: EvidenceSet | None

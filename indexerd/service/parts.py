@@ -13,8 +13,8 @@ from typing import Protocol
 
 from indexerd.access.rights import AccessRules
 from indexerd.model import Root, Settings, SourcePath
-from indexerd.ports import Clock, Sources
-from indexerd.search.outcome import SearchOutcome
+from indexerd.ports import Clock, SourceFault, SourceRead, Sources
+from indexerd.search.outcome import SearchOutcome, Seen
 from indexerd.search.request import SearchRequest
 from indexerd.service.callers import Admission
 from indexerd.store import GenerationInfo, Snapshot
@@ -25,9 +25,15 @@ class Engine(Protocol):
     """The search, with everything that does not change from request to request already given."""
 
     def __call__(
-        self, snapshot: Snapshot, request: SearchRequest, *, held: frozenset[SourcePath], building: bool
+        self,
+        snapshot: Snapshot,
+        request: SearchRequest,
+        *,
+        held: frozenset[SourcePath],
+        building: bool,
+        seen: Mapping[SourcePath, Seen],
     ) -> SearchOutcome:
-        """Search one snapshot; documents in `held` are not eligible."""
+        """Search one snapshot; documents in `held` are not eligible, what is `seen` was read for this query already."""
         ...
 
 
@@ -63,8 +69,8 @@ class Synchroniser(Protocol):
         """Wait until everything written before now is searchable, or the deadline."""
         ...
 
-    def repair(self, paths: Sequence[SourcePath], deadline: float) -> bool:
-        """Index these files now; False if the deadline came first."""
+    def repair(self, reads: Mapping[SourcePath, SourceRead | SourceFault], deadline: float) -> Snapshot | None:
+        """Return a generation that holds what was seen of these files; None if there is none in time."""
         ...
 
     def sync_once(self, paths: Sequence[str] | None = None) -> SyncReport:

@@ -1,23 +1,26 @@
-"""`query` and `evidence`: wait for what was written, search, repair what failed its proof, search once more.
+"""`query` and `evidence`: wait for what was written, search, repair what failed its proof, search again.
 
 Owns: the order barrier, snapshot, search, repair, and what `freshness` says.
 Knows nothing of: scoring, proof, events.
 Invariants: 1. one reply comes from one generation. 2. the wait of barrier and repair together stays within `wait_ms`.
     3. a search is told whether the first index is still being built.
 Purity: shell (through its parts).
-See: docs/protocol.md (query, evidence), docs/consistency.md (the barrier).
+See: docs/protocol.md (query, evidence), docs/consistency.md (the barrier), docs/adr/0011.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Literal
 
 from indexerd.errors import NotFoundError, RequestError
+from indexerd.model import SourcePath
+from indexerd.ports import SourceFault, SourceRead
 from indexerd.protocol import PROTOCOL_VERSION
 from indexerd.protocol.fields import Fields
 from indexerd.protocol.messages import Payload
 from indexerd.search import as_json
-from indexerd.search.outcome import SearchOutcome
+from indexerd.search.outcome import SearchOutcome, Seen
 from indexerd.search.request import DEFAULT_BUDGET_CHARS, SORTS, SearchRequest, Sort, moment_ns
 from indexerd.service.callers import Caller
 from indexerd.service.parts import Parts
@@ -31,6 +34,7 @@ _DEFAULT_WAIT_MS = 100
 _LONGEST_WAIT_MS, _LONGEST_WAIT_OF_OTHERS_MS = 60_000, 1_000
 _MAX_K = 1_000_000
 _K_PEOPLE, _K_EVIDENCE = 10, 8
+_NOTHING: Mapping[SourcePath, Seen] = MappingProxyType({})
 _PER_DOCUMENT_PEOPLE, _PER_DOCUMENT_EVIDENCE = 3, 2
 
 
@@ -137,6 +141,10 @@ class _Timing:
     took: float
 
 
+def _reads(seen: Mapping[SourcePath, Seen]) -> dict[SourcePath, SourceRead | SourceFault]:
+    return {path: one.read for path, one in seen.items()}
+
+
 class Searching:
     """Answers `query` and `evidence`."""
 
@@ -163,23 +171,49 @@ class Searching:
         barrier = self._parts.sync.barrier(deadline if may_wait else started)
         if barrier.state == "pending" and not may_wait and asked.wait_seconds > 0:
             return None
-        found = self._search(caller, asked, barrier)
+        building = barrier.state == "building"
+        found = self._search(self._snapshot(caller, asked), asked, building=building)
         waited = barrier.waited_seconds
         if found.outcome.unproved and clock.monotonic() < deadline:
             if not may_wait:
                 return None
-            waited += self._repair(found, deadline)
-            # Asked for a fixed generation there is nothing newer to look at. Otherwise search again even if nothing was
-            # published: a file may have become held, or whole, in the meantime.
-            found = found if asked.generation is not None else self._search(caller, asked, barrier)
+            found, waited_more = self._repaired(found, asked, deadline, building=building)
+            waited += waited_more
         timing = _Timing(barrier, waited, clock.monotonic() - started - waited)
         return self._reply(caller, asked, found, timing)
 
-    def _search(self, caller: Caller, asked: Asked, barrier: Barrier) -> _Found:
-        snapshot = self._snapshot(caller, asked)
-        building = barrier.state == "building"
-        outcome = self._parts.engine(snapshot, asked.request, held=self._parts.sync.held(), building=building)
+    def _search(
+        self, snapshot: Snapshot, asked: Asked, seen: Mapping[SourcePath, Seen] = _NOTHING, *, building: bool
+    ) -> _Found:
+        outcome = self._parts.engine(
+            snapshot, asked.request, held=self._parts.sync.held(), building=building, seen=seen
+        )
         return _Found(snapshot, outcome)
+
+    def _repaired(self, found: _Found, asked: Asked, deadline: float, *, building: bool) -> tuple[_Found, float]:
+        """Have what was seen indexed and search that, until everything is proved, nothing changes, or the time is out.
+
+        Returns:
+            The last search, and the seconds spent waiting.
+        """
+        parts, seen, waited = self._parts, dict[SourcePath, Seen](), 0.0
+        if asked.generation is not None:
+            # There is nothing newer to look at in a fixed generation; the files are looked at all the same.
+            parts.sync.repair(_reads(found.outcome.unproved), parts.clock.monotonic())
+            return found, waited
+        while (before := parts.clock.monotonic()) < deadline and found.outcome.unproved:
+            known = _reads(seen)
+            seen.update(found.outcome.unproved)
+            reads = _reads(seen)
+            snapshot = parts.sync.repair(reads, deadline)
+            waited += parts.clock.monotonic() - before
+            if snapshot is None:
+                # All the same: a file may have become held, or whole, in the meantime.
+                return self._search(parts.store.snapshot(), asked, seen, building=building), waited
+            if reads == known and snapshot.generation == found.snapshot.generation:
+                break
+            found = self._search(snapshot, asked, seen, building=building)
+        return found, waited
 
     def _snapshot(self, caller: Caller, asked: Asked) -> Snapshot:
         current, generation = self._parts.store.snapshot(), asked.generation
@@ -196,12 +230,6 @@ class Searching:
         if caller.is_owner:
             return snapshot.generation
         return self._visibility.number(snapshot, asked.request.roles, self._parts.clock.today())
-
-    def _repair(self, found: _Found, deadline: float) -> float:
-        """Index the files whose proof failed; return the seconds it took."""
-        before = self._parts.clock.monotonic()
-        self._parts.sync.repair(found.outcome.unproved, deadline)
-        return self._parts.clock.monotonic() - before
 
     def _reply(self, caller: Caller, asked: Asked, found: _Found, timing: _Timing) -> Json:
         snapshot, outcome = found.snapshot, found.outcome

@@ -9,11 +9,12 @@ Purity: shell (through the store).
 See: docs/consistency.md (publish).
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from indexerd.indexing import build_segment
 from indexerd.model import ContentHash, Settings, SourcePath
+from indexerd.ports import SourceStat
 from indexerd.store import Change, Snapshot, Store
 from indexerd.store.segment import Segment
 from indexerd.sync.ledger import Ledger, Stored
@@ -74,6 +75,15 @@ class Draft:
             path = part.segment.paths[index]
             known = ContentHash(part.segment.content_hashes[index].tobytes())
             self._effects[path] = Stored(known, stats[path], looked_ns)
+
+    def seen(self, segment: Segment, stats: Mapping[SourcePath, SourceStat]) -> None:
+        """Take in documents as a query saw them, with their stats then: good for telling older from newer, no more."""
+        self._segments.append(segment)
+        for index in range(segment.document_count):
+            path = segment.paths[index]
+            # As if looked at in the moment of the change: such a stat is never believed.
+            known = ContentHash(segment.content_hashes[index].tobytes())
+            self._effects[path] = Stored(known, stats[path], stats[path].ctime_ns)
 
     def keep(self, segment: Segment) -> None:
         """Take in documents made anew from their kept text; no file was looked at for them."""

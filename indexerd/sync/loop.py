@@ -18,7 +18,8 @@ from indexerd.model import Root, Settings, SourcePath
 from indexerd.ports import Clock, Sources, StoreFilesystem
 from indexerd.store import Snapshot, Store
 from indexerd.sync.apply import Tally
-from indexerd.sync.pending import Hint, Kind
+from indexerd.sync.pending import Hint
+from indexerd.sync.repair import Asked, Reads, holds
 from indexerd.sync.roots import is_remote, parse_mounts, read_mounts
 from indexerd.sync.scan import Scanner
 from indexerd.sync.status import Barrier, BarrierState, Named, RootStatus, SyncReport, SyncStatus, state_of
@@ -152,15 +153,29 @@ class SyncLoop:
         state = self._wait_for(self._seen_so_far(), deadline)
         return Barrier(state, self._clock.monotonic() - began)
 
-    def repair(self, paths: Iterable[SourcePath], deadline: float) -> bool:
-        """Read some documents anew before everything else; return whether that was done in time."""
-        places = [place for place in map(self._sources.absolute, paths) if place is not None]
-        stepper = self._stepper
-        with stepper.lock:
-            # `touched`: a writer that is at work on one of them right now is still waited for, if shortly.
-            hints = [Hint(place, Kind.TOUCHED) for place in places]
-            number = stepper.pending.add(hints, self._clock.monotonic(), urgent=True)
-        return self._wait_for(number, deadline) == "current"
+    def repair(self, reads: Reads, deadline: float) -> Snapshot | None:
+        """Publish what a query saw of some files, before everything else.
+
+        What cannot be published as it was seen (the file is gone, is being saved, is too large to be waited for) is
+        looked at in the usual way instead, and is in the generation as that look found it. What the index has in a
+        newer version already stays that.
+
+        Args:
+            reads: What was seen.
+            deadline: Moment of the monotonic clock at which to stop waiting.
+
+        Returns:
+            A generation that holds this; the current one may be newer by then. None: not in time, or not at all.
+        """
+        current = self._store.snapshot()
+        if all(holds(current, path, read) for path, read in reads.items()):
+            return current
+        asked = self._ask(reads, deadline)
+        if not asked.left or not self._looked_at(asked.number, deadline):
+            return asked.snapshot
+        rest = {path: read for path, read in reads.items() if path not in asked.left}
+        # What was seen of the rest may have been replaced while the others were looked at.
+        return self._ask(rest, deadline).snapshot if rest else self._store.snapshot()
 
     def reconcile(self) -> None:
         """Look at everything now (SIGHUP, a resume from sleep)."""
@@ -241,6 +256,38 @@ class SyncLoop:
             problems=problems,
             progress=progress,
         )
+
+    def _ask(self, reads: Reads, deadline: float) -> Asked:
+        """Have the writer publish what was seen, and wait for that."""
+        stepper = self._stepper
+        with stepper.lock:
+            asked = stepper.repairs.ask(reads)
+        if self._thread is None and not self._stopping:
+            self._step_here()
+        with stepper.lock:
+            while not asked.done:
+                remaining = deadline - self._clock.monotonic()
+                if remaining <= 0 or self._stopping:
+                    stepper.repairs.withdraw(asked)
+                    break
+                stepper.resolved.wait(min(remaining, threading.TIMEOUT_MAX))
+        return asked
+
+    def _looked_at(self, number: int, deadline: float) -> bool:
+        """Wait until the files under a number were looked at; return whether they were."""
+        if self._thread is None and not self._stopping:
+            return self._step_here(number)
+        return self._wait_for(number, deadline) == "current"
+
+    def _step_here(self, number: int = 0) -> bool:
+        """Step in this thread, once at least and until a number is resolved; return whether that went well."""
+        try:
+            self._stepper.run_until(number)
+        except (OSError, StoreError) as error:
+            _log.warning("a step of the sync failed (%s); what it took is put back", error)
+            self._stepper.failed(error)
+            return False
+        return True
 
     def _seen_so_far(self) -> int:
         """Take in all that has happened up to now; return the number that stands for it."""

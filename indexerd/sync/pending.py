@@ -32,6 +32,14 @@ class Kind(Enum):
     TOUCHED = "touched"
 
 
+class Writing(Enum):
+    """What the waiting events say of a file: nothing, that it was written to in place and closed, or not closed yet."""
+
+    NO = "no"
+    WAS = "was"
+    IS = "is"
+
+
 class Hint(NamedTuple):
     """A path to look at.
 
@@ -197,10 +205,12 @@ class Pending:
             entry.tree = entry.tree or hint.tree
             entry.not_before = max(entry.not_before, not_before)
 
-    def was_written(self, path: bytes) -> bool:
-        """Return whether a waiting hint says that a file was written to in place: what was read may be half of it."""
+    def writing(self, path: bytes) -> Writing:
+        """Return what the waiting hints say of a file: what was just read may be half of a save in place."""
         entry = self._waiting.get(path)
-        return entry is not None and entry.written
+        if entry is None or not (entry.writing or entry.written):
+            return Writing.NO
+        return Writing.IS if entry.writing else Writing.WAS
 
     def abandon(self) -> tuple[bytes, ...]:
         """Drop all that waits, unresolved as it is; return the paths."""

@@ -120,11 +120,16 @@ def build_files(
     return segment, failed | more
 
 
+def is_binary(data: bytes) -> bool:
+    """Return whether a file with these bytes is no text."""
+    return b"\0" in data[:_BINARY_PROBE_BYTES]
+
+
 def _read_one(want: Wanted, sources: Sources) -> tuple[Outcome, bytes | None]:
     read = sources.read(want.source_path)
     if isinstance(read, SourceFault):
         return Outcome(want.source_path, read.code, None, read.detail), None
-    if b"\0" in read.data[:_BINARY_PROBE_BYTES]:
+    if is_binary(read.data):
         return Outcome(want.source_path, "binary", read.stat), None
     if want.digest and fast_digest(read.data) == want.digest and content_hash(read.data) == want.content_hash:
         return Outcome(want.source_path, "unchanged", read.stat), None

@@ -24,8 +24,10 @@ from indexerd.sync.bulk import Bulk
 from indexerd.sync.cycle import Cycle
 from indexerd.sync.ledger import Ledger
 from indexerd.sync.memory import load_cache, save_cache
-from indexerd.sync.pending import HURRIED, Batch, Hint, Kind, Pending
+from indexerd.sync.pending import HURRIED, Batch, Hint, Kind, Pending, Writing
 from indexerd.sync.problems import Standing
+from indexerd.sync.repair import Reads, Repaired
+from indexerd.sync.repairs import Repairs
 from indexerd.sync.roots import RootIdentities
 from indexerd.sync.scan import Scanner
 from indexerd.sync.timetable import (
@@ -93,6 +95,7 @@ class Stepper:
         self.wake = threading.Condition(self.lock)
         self.resolved = threading.Condition(self.lock)
         self.pending = Pending()
+        self.repairs = Repairs(self.pending, sources, clock, self.wake, self.resolved)
         self.timetable = Timetable(poll_seconds=options.poll_seconds if watcher is None else None)
         self.problems = Standing(clock)
         self.watcher = watcher
@@ -112,7 +115,7 @@ class Stepper:
                 watcher=watcher,
             ),
             fingerprint=settings_fingerprint(settings),
-            was_written=self._was_written,
+            writing=self._writing,
             new_bulk=lambda: Bulk(brief, sources, self.notify, workers=options.workers),
         )
         self.building = snapshot.generation == 0 or self.writer.redo
@@ -179,6 +182,7 @@ class Stepper:
         Raises:
             Exception: What was taken is put back. Tell `failed`, and step again when it says so; or give up.
         """
+        self.repairs.serve(self._repair, self._tell)
         now = self.clock.monotonic()
         # Before the lock is taken: the watcher's own lock comes first.
         unwatched = self.unwatched() if self.watcher is not None and now >= self.timetable.refused_retry else ()
@@ -205,7 +209,7 @@ class Stepper:
     def seconds_to_wait(self) -> float:
         """Return how long nothing will be due. Call with the lock held."""
         now = self.clock.monotonic()
-        if self.retry_at <= now and self.writer.results_ready():
+        if self.repairs or (self.retry_at <= now and self.writer.results_ready()):
             return 0.0
         # A timed wait may end a little early: a timer is not so urgent that it should be asked for twice.
         moments = [self.timetable.next_moment() + TIMER_SLACK_SECONDS if self.timers else float("inf")]
@@ -312,8 +316,7 @@ class Stepper:
             self.timetable.look_again(recent, now)
             self.resolved.notify_all()
         if snapshot.generation != before:
-            for callback in tuple(self.callbacks):
-                callback(snapshot)
+            self._tell(snapshot)
 
     def _report_drift(self, batches: Sequence[Batch], changes: int) -> None:
         """Say when a scan that nobody asked for found changes: no event told of them."""
@@ -328,11 +331,21 @@ class Stepper:
             self.pending.put_back(again.changing, now)
             self.pending.put_back(again.busy, now, not_before=now + HURRIED)
 
-    def _was_written(self, place: bytes) -> bool:
+    def _writing(self, place: bytes) -> Writing:
         if self.watcher is not None:
             self.watcher.drain()
         with self.lock:
-            return self.pending.was_written(place)
+            return self.pending.writing(place)
+
+    def _repair(self, reads: Reads) -> Repaired | None:
+        if self.retry_at > self.clock.monotonic():
+            return None
+        self._phase = "publish_failed"
+        return self.writer.repair(reads)
+
+    def _tell(self, snapshot: Snapshot) -> None:
+        for callback in tuple(self.callbacks):
+            callback(snapshot)
 
     def _refresh_problems(self) -> None:
         states = sorted(f"{label}: {state}" for label, state in self.ledger.roots.items() if state != "ok")

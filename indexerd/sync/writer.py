@@ -19,8 +19,9 @@ from indexerd.naming import source_path
 from indexerd.sync.apply import Draft, Tally
 from indexerd.sync.bulk import Bulk, Sized
 from indexerd.sync.cycle import Cycle, Work
-from indexerd.sync.pending import HURRIED, LONGEST, Batch, Taken
+from indexerd.sync.pending import HURRIED, LONGEST, Batch, Taken, Writing
 from indexerd.sync.reading import Slice, Wanted, read_slice
+from indexerd.sync.repair import Reads, Repaired, repair
 from indexerd.sync.status import Progress
 
 # Above either of these a batch is read in bulk, so that an urgent file need not wait for its end.
@@ -51,14 +52,14 @@ class Writer:
         cycle: Looks and reads.
         fingerprint: Of the settings in force.
         new_bulk: Makes a bulk run.
-        was_written: Whether a newer event says that a file (absolute path) is being written to in place.
+        writing: What newer events say of a file (absolute path): whether it is being saved in place.
         redo: The published set has other settings and is being made anew.
     """
 
     cycle: Cycle
     fingerprint: str
     new_bulk: Callable[[], Bulk]
-    was_written: Callable[[bytes], bool]
+    writing: Callable[[bytes], Writing]
     redo: bool = False
     total: Tally = field(default_factory=Tally)
     _draft: Draft = field(init=False)
@@ -140,6 +141,20 @@ class Writer:
             self.stop()
         return resolved
 
+    def repair(self, reads: Reads) -> Repaired | None:
+        """Publish what a query saw of some files, ahead of the draft; None while the whole set is redone.
+
+        Raises:
+            OSError: Nothing changed.
+            StoreError: As `OSError`.
+        """
+        if self.redo:
+            return None
+        # Apart from the draft, which may be far from ready: what it says of these files is read anew later.
+        repaired = repair(reads, self.cycle, self.fingerprint, self.writing, (INLINE_FILES, INLINE_BYTES))
+        self.total += repaired.tally
+        return repaired
+
     def give_up_changing(self, places: Iterable[bytes]) -> None:
         """List files that never held still long enough to be read."""
         for place in places:
@@ -193,7 +208,7 @@ class Writer:
                 return False
             # A file that is shorter than before while its writer has it open was most likely just truncated.
             is_cut = hint.writing and size_bytes < want.size_bytes
-            return is_cut or self._is_just_emptied(want, size_bytes, began) or self.was_written(place)
+            return is_cut or self._is_just_emptied(want, size_bytes, began) or self.writing(place) is not Writing.NO
 
         looked_ns = self.cycle.clock.now_ns()
         wanted = [file.want for file in files]

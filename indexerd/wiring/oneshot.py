@@ -7,9 +7,11 @@ Purity: shell (through the sync).
 See: docs/operations.md (without a daemon).
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from indexerd.model import SourcePath
+from indexerd.ports import SourceFault, SourceRead
+from indexerd.store import Snapshot
 from indexerd.sync.loop import SyncLoop
 from indexerd.sync.status import Barrier, SyncReport, SyncStatus
 
@@ -27,10 +29,9 @@ class OneShot:
             self.sync_once()
         return Barrier("current", 0.0)
 
-    def repair(self, paths: Sequence[SourcePath], deadline: float) -> bool:  # noqa: ARG002 - as above
-        """Index some files anew."""
-        self._sync.sync_once(paths)
-        return True
+    def repair(self, reads: Mapping[SourcePath, SourceRead | SourceFault], deadline: float) -> Snapshot | None:
+        """Index what was seen of some files."""
+        return self._sync.repair(reads, deadline)
 
     def sync_once(self, paths: Sequence[str] | None = None) -> SyncReport:
         """Look at everything, or at these paths, and publish what changed."""

@@ -13,6 +13,7 @@ from indexerd.clock import SystemClock
 from indexerd.config import Config
 from indexerd.errors import ConfigError, StoreLockedError
 from indexerd.model import SourcePath
+from indexerd.ports import SourceFault, SourceRead
 from indexerd.service.dispatch import Service
 from indexerd.service.parts import Identity, Parts
 from indexerd.sources import SourceTree
@@ -114,8 +115,12 @@ class _Elsewhere:
     def barrier(self, deadline: float) -> Barrier:  # noqa: ARG002 - waiting would change nothing
         return Barrier("pending", 0.0)
 
-    def repair(self, paths: Sequence[SourcePath], deadline: float) -> bool:  # noqa: ARG002 - as above
-        return False
+    def repair(
+        self,
+        reads: Mapping[SourcePath, SourceRead | SourceFault],  # noqa: ARG002 - as above
+        deadline: float,  # noqa: ARG002 - as above
+    ) -> Snapshot | None:
+        return None
 
     def sync_once(self, paths: Sequence[str] | None = None) -> SyncReport:  # noqa: ARG002 - whatever they are
         raise StoreLockedError(_LOCKED)

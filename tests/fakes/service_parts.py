@@ -4,6 +4,7 @@ import functools
 
 from indexerd.access.rights import AccessRules
 from indexerd.errors import NotFoundError
+from indexerd.ports import SourceRead
 from indexerd.search import search
 from indexerd.service.callers import Admission, Caller
 from indexerd.service.dispatch import Service
@@ -23,13 +24,13 @@ def guest(*roles):
 
 
 class ScriptedSync:
-    """A sync whose barrier says what it is told, and whose repair publishes what the sources hold."""
+    """A sync whose barrier says what it is told, and whose repair does, and returns, what a test says."""
 
     def __init__(self, clock) -> None:
         self.clock = clock
         self.state = "current"
         self.barrier_takes = 0.0
-        self.on_repair = lambda paths: None
+        self.on_repair = lambda reads: None
         self.repairs = []
         self.asked = []
         self.held_paths = frozenset()
@@ -39,10 +40,9 @@ class ScriptedSync:
         self.clock.advance(waits)
         return Barrier(self.state if waits == self.barrier_takes else "pending", waits)
 
-    def repair(self, paths, deadline):
-        self.repairs.append((tuple(paths), deadline))
-        self.on_repair(paths)
-        return True
+    def repair(self, reads, deadline):
+        self.repairs.append((dict(reads), deadline))
+        return self.on_repair(reads)
 
     def sync_once(self, paths=None):
         self.asked.append(paths)
@@ -118,6 +118,13 @@ class SmallHouse:
         for name in deleted:
             self.sources.remove(name)
         publish(self.store, files, deleted)
+
+    def publish_seen(self, reads):
+        """Publish exactly what was read, as a repair does."""
+        found = {path: read.data.decode() for path, read in reads.items() if isinstance(read, SourceRead)}
+        gone = [path for path in reads if path not in found]
+        publish(self.store, found, gone)
+        return self.store.snapshot()
 
     def call(self, method, params=None, caller=OWNER, **more):
         return self.service.call(caller, method, {**(params or {}), **more})

@@ -6,7 +6,9 @@ import pytest
 
 from indexerd.access.rights import AccessRules, PathRule
 from indexerd.model import SourcePath
-from indexerd.search import as_json
+from indexerd.ports import SourceFault
+from indexerd.search import SearchRequest, as_json
+from indexerd.search.outcome import Seen
 from indexerd.search.reply import iso_utc
 from tests.fakes.searching import Library, live_segment, paths, snapshot_of
 
@@ -78,7 +80,7 @@ def test_a_changed_source_is_withheld_and_reported_for_repair():
     library.sources.write("a.md", b"something else\n")
     outcome = library.query("needle", k=1)
     assert paths(outcome) == ["b.md"]
-    assert outcome.unproved == ("a.md",)
+    assert list(outcome.unproved) == ["a.md"]
     (rejected,) = outcome.rejected
     assert (rejected.source_path, rejected.code) == ("a.md", "source_changed")
     assert outcome.rejected_counts == {"source_changed": 1}
@@ -109,6 +111,20 @@ def test_a_source_is_read_once_a_query():
     assert library.sources.reads == ["a.md"]
 
 
+def test_what_was_seen_before_proves_a_snapshot_that_holds_just_that():
+    """It is not read again, and the hit tells when it was read; where the index holds something else, it is."""
+    library = Library({"a.md": "needle first\n", "b.md": "needle other\n"})
+    seen = {"a.md": Seen(library.sources.read("a.md"), 17), "b.md": Seen(SourceFault("source_missing", "ENOENT"), 18)}
+    library.sources.write("a.md", b"needle second\n")
+    library.sources.reads.clear()
+    outcome = library.run(SearchRequest(text="needle"), seen=seen)
+    assert [(hit.source_path, hit.text, hit.validated_at_ns == 17) for hit in outcome.hits] == [
+        ("a.md", "needle first\n", True),
+        ("b.md", "needle other\n", False),
+    ]
+    assert library.sources.reads == ["b.md"]
+
+
 def test_reading_for_proof_is_bounded_in_time_unless_everything_was_asked_for():
     """Out of time, what is left is withheld as `proof_budget`; it is not a fault of the file."""
     library = Library({f"d{n}.md": f"needle {n}\n" for n in range(5)})
@@ -122,7 +138,7 @@ def test_reading_for_proof_is_bounded_in_time_unless_everything_was_asked_for():
     outcome = library.query("needle")
     assert len(outcome.hits) == 2
     assert outcome.rejected_counts == {"proof_budget": 3}
-    assert outcome.unproved == ()
+    assert outcome.unproved == {}
     assert len(library.query("needle", k=0).hits) == 5
 
 
@@ -133,7 +149,7 @@ def test_bytes_that_now_hide_the_document_leave_no_trace():
     outcome = library.query("needle secret")
     assert paths(outcome) == ["b.md"]
     assert (outcome.rejected, outcome.rejected_counts, outcome.candidates) == ((), {}, 1)
-    assert outcome.unproved == ("a.md",)
+    assert list(outcome.unproved) == ["a.md"]
 
 
 def test_equal_text_is_given_once_unless_asked_for():

@@ -3,6 +3,7 @@
 import pytest
 
 from indexerd.errors import ForbiddenError, NotFoundError, RequestError, UnknownFieldError
+from indexerd.search.reply import iso_utc
 from indexerd.service.rendering import keep_sendable, moment, path_fields
 from tests.fakes.service_parts import SmallHouse, guest
 
@@ -44,11 +45,106 @@ def test_evidence_comes_with_its_set_and_keeps_its_generation(house):
 def test_a_stale_file_is_repaired_and_searched_again(house):
     """A hit whose file changed is indexed at once, and the same reply has the new text."""
     house.write("a.md", "# Alpha\n\nNow a quokka and a wombat.\n")
-    house.sync.on_repair = lambda found: house.save({"a.md": "# Alpha\n\nNow a quokka and a wombat.\n"})
+    house.sync.on_repair = house.publish_seen
     result = house.call("query", text="quokka")
-    assert house.sync.repairs[0][0] == ("a.md",)
+    assert list(house.sync.repairs[0][0]) == ["a.md"]
     assert "wombat" in result["hits"][0]["text"]
     assert (result["generation"], result["freshness"]["state"]) == (2, "current")
+
+
+def test_a_file_that_changes_again_meanwhile_is_answered_as_it_was_seen(house):
+    """The answer comes from the one read that was indexed, and says when that was; it is never a hole."""
+    house.write("a.md", "a quokka, second version\n")
+    seen_at = house.clock.now_ns()
+
+    def repaired(reads):
+        snapshot = house.publish_seen(reads)
+        house.clock.advance(0.01)
+        house.save({"a.md": "a quokka, third version\n"})
+        house.write("a.md", "a quokka, fourth version\n")
+        return snapshot
+
+    house.sync.on_repair = repaired
+    result = house.call("query", text="quokka")
+    (hit,) = result["hits"]
+    assert hit["text"] == "a quokka, second version\n"
+    assert hit["validated_at"] == iso_utc(seen_at)
+    assert (result["generation"], result["rejected"], result["freshness"]["state"]) == (2, [], "current")
+    assert len(house.sync.repairs) == 1
+
+
+def test_another_file_that_changes_meanwhile_is_repaired_too(house):
+    """Each search may meet new changes; what the earlier ones saw stays in the generation that is asked for."""
+    house.save({"c.md": "another quokka\n"})
+    house.write("a.md", "a quokka, second version\n")
+
+    def repaired(reads):
+        if len(house.sync.repairs) == 1:
+            house.write("c.md", "another quokka, second version\n")
+        return house.publish_seen(reads)
+
+    house.sync.on_repair = repaired
+    result = house.call("query", text="quokka")
+    assert sorted(hit["text"] for hit in result["hits"]) == [
+        "a quokka, second version\n",
+        "another quokka, second version\n",
+    ]
+    assert [sorted(reads) for reads, _ in house.sync.repairs] == [["a.md"], ["a.md", "c.md"]]
+    assert result["freshness"]["state"] == "current"
+
+
+def test_repair_ends_with_the_wait(house):
+    """A file that is never indexed as it was seen is withheld when the time is out, not asked for without end."""
+
+    def repaired(reads):
+        house.clock.advance(0.03)
+        house.write("a.md", f"a quokka, version {len(house.sync.repairs)}\n")
+        house.save({"b.md": f"# Beta {len(house.sync.repairs)}\n"})
+        return house.store.snapshot()
+
+    house.write("a.md", "a quokka, version 0\n")
+    house.sync.on_repair = repaired
+    result = house.call("query", text="quokka", wait_ms=100)
+    assert len(house.sync.repairs) == 4
+    assert (paths(result), result["freshness"]["state"]) == ([], "pending")
+    assert result["rejected_counts"] == {"source_changed": 1}
+
+
+def test_repair_ends_when_nothing_changes_by_it(house):
+    """What was asked for once and led to no other generation is not asked for again."""
+    house.write("a.md", "a quokka, second version\n")
+    house.sync.on_repair = lambda reads: house.store.snapshot()
+    result = house.call("query", text="quokka", wait_ms=60_000)
+    assert len(house.sync.repairs) == 2
+    assert (paths(result), result["freshness"]["state"]) == ([], "pending")
+
+
+def test_a_file_that_is_gone_is_gone_from_the_answer(house):
+    """Its absence is what was seen; the generation without it is answered from."""
+    house.sources.remove("a.md")
+    house.sync.on_repair = house.publish_seen
+    result = house.call("query", text="quokka")
+    assert (result["hits"], result["rejected_counts"], result["freshness"]["state"]) == ([], {}, "current")
+
+
+def test_bytes_that_hide_a_document_leave_no_trace_after_a_repair_either(house):
+    """A document that got an acl meanwhile is neither given nor counted, whether it could be repaired or not."""
+    house.save({"c.md": "another quokka\n"})
+    house.write("a.md", "---\nacl: [board]\n---\na quokka\n")
+    for on_repair in (lambda reads: None, house.publish_seen):
+        house.sync.on_repair = on_repair
+        result = house.call("query", text="quokka")
+        assert paths(result) == ["c.md"]
+        assert (result["rejected"], result["rejected_counts"], result["candidates"]) == ([], {}, 1)
+
+
+def test_a_fixed_generation_is_not_repaired(house):
+    """Its files are looked at without anybody waiting; the answer is from that generation alone."""
+    house.write("a.md", "something else entirely\n")
+    result = house.call("query", text="quokka", generation=1)
+    ((reads, deadline),) = house.sync.repairs
+    assert (list(reads), deadline) == (["a.md"], house.clock.monotonic())
+    assert (result["generation"], paths(result)) == (1, [])
 
 
 def test_what_cannot_be_repaired_in_time_is_withheld_counted_and_said(house):
