@@ -4,7 +4,7 @@ Owns: the exception tree. A class exists only where some caller acts differently
 Knows nothing of: everything else.
 Invariants: 1. each message says what, where, and what now. 2. details are fields, never parsed from messages.
 Purity: pure.
-See: docs/protocol.md (wire codes), docs/operations.md (what to do).
+See: docs/protocol.md (errors), docs/operations.md (what to do).
 """
 
 from collections.abc import Sequence

@@ -5,7 +5,7 @@ Knows nothing of: how any of it is done.
 Invariants: 1. names in the state directory are single components, never paths. 2. every fake passes the same contract suite
     as the real thing.
 Purity: pure (declarations only).
-See: docs/consistency.md (order of store operations).
+See: docs/consistency.md (order of operations).
 """
 
 import datetime

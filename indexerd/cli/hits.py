@@ -5,7 +5,7 @@ Knows nothing of: where the result came from, where the bytes go. Light on purpo
 Invariants: 1. forms for people and `vimgrep` carry escaped text only; only JSON and NUL-separated names are exact.
     2. what was withheld is told in one line.
 Purity: pure.
-See: docs/protocol.md (query result).
+See: docs/protocol.md (hits).
 """
 
 from __future__ import annotations

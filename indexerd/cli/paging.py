@@ -4,7 +4,7 @@ Owns: asking on until every hit is there.
 Knows nothing of: what is asked, who answers.
 Invariants: 1. all hits of the joined result are of one generation.
 Purity: shell (through what it calls).
-See: docs/protocol.md (query, `after`).
+See: docs/protocol.md (query, evidence).
 """
 
 from collections.abc import Iterator, Mapping

@@ -4,7 +4,7 @@ Owns: what a wrong type, a wrong range or an unknown name is answered with.
 Knows nothing of: which method has which fields.
 Invariants: 1. a field nobody asked for is refused by name; nothing is silently ignored. 2. only `RequestError` escapes.
 Purity: pure.
-See: docs/protocol.md (parameters).
+See: docs/protocol.md (methods).
 """
 
 import datetime

@@ -5,7 +5,7 @@ Knows nothing of: framings, callers, where a value came from.
 Invariants: 1. every text is valid Unicode; a path that is none travels as
     `path_b64`.
 Purity: pure.
-See: docs/protocol.md (results).
+See: docs/protocol.md (documents, generations).
 """
 
 import base64
