@@ -16,7 +16,7 @@ from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from indexerd.model import Settings
-from indexerd.sync.wildmatch import PatternSet, parse_patterns
+from indexerd.sync.patterns import PatternSet, parse_patterns
 
 # Weakest first: a tool's own file overrides the general one, which overrides git's.
 IGNORE_FILES = (b".gitignore", b".ignore", b".indexerdignore")

@@ -14,7 +14,7 @@ IMPORT_DOORS = {
     "xxhash": ("digests.py",),
     "yaml": ("documents/frontmatter.py",),
     "Stemmer": ("analysis/",),
-    "pathspec": ("sync/ignore",),
+    "pathspec": ("sync/wildmatch.py",),
     "click": ("cli/",),
     "socket": ("server", "client", "_entry.py", "daemon.py"),
     "_socket": ("_entry.py", "client"),
@@ -45,7 +45,8 @@ PURE = (
     "errors.py", "model.py", "digests.py", "ports.py", "naming.py", "postings.py", "indexing.py",
     "documents/", "analysis/", "access/", "protocol",
     "store/layout.py", "store/codec.py", "store/manifest.py", "store/segment",
-    "sync/ignore.py", "sync/wildmatch.py", "sync/look.py", "sync/fingerprint.py", "sync/plan.py", "sync/pending.py", "sync/problems.py", "sync/status.py",
+    "sync/ignore.py", "sync/patterns.py", "sync/wildmatch.py", "sync/look.py", "sync/fingerprint.py",
+    "sync/plan.py", "sync/pending.py", "sync/problems.py", "sync/status.py",
     "sync/watches.py", "sync/timetable.py", "sync/ledger.py",
     "search/query.py", "search/bm25.py", "search/rank.py", "search/evidence.py",
 )  # fmt: skip

@@ -20,8 +20,8 @@ pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is the 
 NAMES = ["a", "b", "ab", "foo", "x.md", "foo.txt", "é.md", "a b.md", "tail .md", "!d.md", "#c.md", "a\\b.md",
          "[x].md", "A.md", "a\nb.md", "*", "foo-bar.md", "docs", "keep.md", "9.txt"]  # fmt: skip
 PIECES = ["*", "**", "?", "/", "/**/", "**/", "/**", "a", "b", "foo", "docs", "[ab]", "[!a]", "[a-f]", "[[:alpha:]]",
-          "[]x]", "[", "]", "\\", "\\ ", " ", ".md", ".txt", "!", "#", "x", "***", "[z-a]", "[[:digit:]9]", "[[:foo:]]", "\\*", "é",
-          "\t", "[a", "keep"]  # fmt: skip
+          "[]x]", "[", "]", "\\", "\\ ", " ", ".md", ".txt", "!", "#", "x", "***", "[z-a]", "[[:digit:]9]", "[[:foo:]]",
+          "\\*", "é", "\t", "[a", "keep", "[^/]", "[\\]]", "[a/b]", "**\\/", "[!]", "-"]  # fmt: skip
 simple = st.tuples(
     st.sampled_from(["", "", "!", "/", "!/"]), st.sampled_from(NAMES), st.sampled_from(["", "/", "/*", "/**"])
 ).map("".join)

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from indexerd.sync.wildmatch import parse_patterns
+from indexerd.sync.patterns import parse_patterns
 
 
 def verdict(text, path, *, is_folder=False):
@@ -43,6 +43,16 @@ def verdict(text, path, *, is_folder=False):
         ("[[:digit:]]", "x", None),
         ("[]a]", "]", True),
         ("[z-a]", "m", None),
+        ("[z-a]", "z", True),
+        ("[!]", "!", None),
+        ("[!]a]x", "bx", True),
+        ("[\\]]", "]", True),
+        ("[a/b]c", "ac", True),
+        ("[a/b]c", "x/ac", None),
+        ("x/[a/b]c", "x/ac", True),
+        ("x[^a]y", "x/y", None),
+        ("[[:foo:]]", "f", None),
+        ("[[:alpha:][:digit:]_]", "7", True),
         ("a[/]b", "a/b", None),
         ("[", "[", None),
         ("foo\\", "foo\\", None),
@@ -57,6 +67,15 @@ def verdict(text, path, *, is_folder=False):
         ("x\n!x", "x", False),
         ("!x\nx", "x", True),
         ("/", "x", None),
+        ("//", "x", None),
+        ("a/**/", "a", None),
+        ("a***b/c", "axb/c", True),
+        ("a/***/b", "a/x/y/b", True),
+        ("x**\\/y", "x/y", True),
+        ("x**\\/y", "xy", None),
+        ("voil\u00e0", "voil\u00e0", True),
+        ("tab\t", "tab\t", True),
+        ("a", "b\nc/a", True),
         ("", "x", None),
         ("*", "a\nb", True),
     ],
