@@ -308,7 +308,9 @@ def _ask_as(uid, path):
             os.setuid(uid)
             raw = socket.socket(socket.AF_UNIX)
             raw.connect(path)
-            raw.sendall(LINE)
+            # A refusal may have closed the connection already; what it said can still be read.
+            with contextlib.suppress(BrokenPipeError):
+                raw.sendall(LINE)
             os.write(writing, read_line(raw))
         finally:
             os._exit(0)
