@@ -10,8 +10,10 @@ from conftest import REPOSITORY, documents
 
 from indexerd.access.phrases_english import PHRASES as ENGLISH
 from indexerd.access.phrases_other import PHRASES as OTHER
+from indexerd.analysis import Unit, invert
 from indexerd.cli import main
 from indexerd.config import schema
+from indexerd.postings import Field
 from indexerd.search import outcome
 from indexerd.sync.look import RootState
 from indexerd.sync.status import State
@@ -134,6 +136,16 @@ def test_every_kind_of_unsafe_text_is_explained():
     page = (DOCS / "threat-model.md").read_text(encoding="utf-8")
     kinds = {phrase[0] for phrase in (*ENGLISH, *OTHER)} | {"hidden_text"}
     assert first_cells(section(page, "Safety gate")) == kinds
+
+
+def test_the_terms_of_the_page_are_those_of_the_analyzer():
+    """Each row of the table of terms is what the analyzer makes of the text."""
+    page = (DOCS / "search.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `(.+?)` \| (`.*`) \|$", section(page, "Analysis"), re.MULTILINE)
+    assert len(rows) > 5
+    for text, terms in rows:
+        found = invert([Unit(0, Field.TEXT, text)], 1, "english").names()
+        assert list(found) == re.findall(r"`([^`]+)`", terms), text
 
 
 def test_every_command_is_shown_or_named():
