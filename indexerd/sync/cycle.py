@@ -68,9 +68,10 @@ class Cycle:
 
     def survey(self, hints: Iterable[Taken], draft: Draft, *, redo: bool = False) -> Work:
         """Look at everything below every root; what the hints name is read whatever its stat says."""
-        entered: set[bytes] = set()
+        entered = self._watch_above()
         look = self.scanner.scan(self.ledger.places, self._entering(entered))
-        self._watch_only(entered)
+        for root in self.roots:
+            self._watch_only(os.fsencode(root.path), entered)
         named = {source_path(*place) for place in self._places(hints)}
         decided = plan(
             look=look,
@@ -88,11 +89,11 @@ class Cycle:
         return self._look_at(self._places(hints), draft)
 
     def _look_at(self, places: Mapping[tuple[Root, bytes], bytes], draft: Draft) -> Work:
-        entered: set[bytes] = set()
+        trees = [tree for tree in places.values() if tree]
+        entered = self._watch_above() if trees else set()
         look = self.scanner.look(places, self.ledger.places, self._entering(entered))
-        if self.watcher is not None:
-            for tree in filter(None, places.values()):
-                self.watcher.keep_only(tree, frozenset(entered))
+        for tree in trees:
+            self._watch_only(tree, entered)
         decided = plan(
             look=look,
             indexed=self.ledger.within(look.scope),
@@ -118,22 +119,26 @@ class Cycle:
             place = self.scanner.locate(hint.path)
             if place is not None:
                 places[place] = hint.path if hint.tree or not place[1] else b""
-                continue
             folder, _, name = hint.path.rpartition(b"/")
             if name in RULE_FILES:
-                # A rule file above a root speaks for all of it.
+                # A rule file above a root speaks for all of it, also where it lies in another root itself.
                 concerned = [root for root in self.roots if folder in self.scanner.outside_rule_folders(root)]
                 places.update(((root, b""), os.fsencode(root.path)) for root in concerned)
         return places
 
-    def _watch_only(self, entered: set[bytes]) -> None:
-        """After a survey: watch what it entered, and the folders above that have rules for a root; nothing else."""
+    def _watch_above(self) -> set[bytes]:
+        """Watch the folders above that have rules for a root, before the rules are read; return them."""
         if self.watcher is None:
-            return
-        for root in self.roots:
-            self.watcher.keep_only(os.fsencode(root.path), frozenset(entered))
-            for folder in self.scanner.outside_rule_folders(root):
-                self.watcher.watch(folder)
+            return set()
+        above = {folder for root in self.roots for folder in self.scanner.outside_rule_folders(root)}
+        for folder in above:
+            self.watcher.watch(folder)
+        return above
+
+    def _watch_only(self, tree: bytes, folders: set[bytes]) -> None:
+        """After a walk of a tree: watch nothing at or below it but these folders."""
+        if self.watcher is not None:
+            self.watcher.keep_only(tree, frozenset(folders))
 
     def receive(self, part: Slice, draft: Draft, looked_ns: int) -> list[SourcePath]:
         """Take a slice into the draft and the ledger; return the files that must be read again."""

@@ -10,6 +10,7 @@ import time
 import pytest
 
 from indexerd.model import Settings
+from indexerd.sync.scan import Scanner
 from tests.fakes.sync_rig import Rig
 
 
@@ -398,6 +399,39 @@ def test_a_rule_file_above_the_root_acts_at_once(tmp_path):
         (tmp_path / "repo" / ".gitignore").unlink()
         rig.settle()
         assert rig.paths() == ["open.md", "secret.md"]
+
+
+def test_a_rule_file_above_the_root_that_changes_during_the_first_scan_acts(tmp_path, monkeypatch):
+    """The folder above is watched before its rules are read: an edit right behind the scan is not lost."""
+    (tmp_path / "repo" / ".git").mkdir(parents=True)
+    original = Scanner.scan
+
+    def scan_then_edit(self, *arguments):
+        look = original(self, *arguments)
+        (tmp_path / "repo" / ".gitignore").write_text("secret.md\n")
+        return look
+
+    with Rig(tmp_path, tmp_path / "repo" / "docs") as rig:
+        rig.write("secret.md", "secret")
+        rig.write("open.md", "open")
+        monkeypatch.setattr(Scanner, "scan", scan_then_edit)
+        rig.start()
+        rig.settle()
+        assert rig.paths() == ["open.md"]
+
+
+def test_a_rule_file_of_a_root_acts_on_a_root_inside_it(tmp_path):
+    """Of two roots one inside the other, the outer one's `.gitignore` speaks for both, as git has it."""
+    repository = tmp_path / "repo"
+    (repository / ".git").mkdir(parents=True)
+    with Rig(tmp_path, repository, repository / "docs") as rig:
+        for folder in (repository, repository / "docs"):
+            rig.write("secret.md", "secret", folder)
+            rig.write("open.md", "open", folder)
+        rig.start()
+        (repository / ".gitignore").write_text("secret.md\n")
+        rig.settle()
+        assert rig.paths() == ["r0/open.md", "r1/open.md"]
 
 
 def test_a_sync_asked_of_the_running_daemon_reports_what_it_did(rig):
