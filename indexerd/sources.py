@@ -14,6 +14,7 @@ import errno
 import os
 import stat as stat_bits
 from collections.abc import Sequence
+from functools import lru_cache, partial
 
 from indexerd.model import Root, SourcePath
 from indexerd.naming import split_source_path
@@ -184,10 +185,12 @@ class SourceTree:
     def __init__(self, roots: Sequence[Root], max_file_bytes: int = DEFAULT_MAX_FILE_BYTES) -> None:
         self._roots = tuple(roots)
         self._max_file_bytes = max_file_bytes
+        # A hit's file is read, then its absolute path is asked for.
+        self._place_of = lru_cache(maxsize=256)(partial(split_source_path, self._roots))
 
     def read(self, source_path: SourcePath) -> SourceRead | SourceFault:
         """Return the whole bytes of a document, its stat equal before and after, or the reason why not."""
-        place = split_source_path(self._roots, source_path)
+        place = self._place_of(source_path)
         if place is None:
             return SourceFault("source_escapes_root", "names nothing below a root")
         root, relative = place
@@ -202,7 +205,7 @@ class SourceTree:
 
     def absolute(self, source_path: SourcePath) -> bytes | None:
         """Return the absolute path as bytes in the user's spelling; None if no root has this name."""
-        place = split_source_path(self._roots, source_path)
+        place = self._place_of(source_path)
         return None if place is None else os.fsencode(place[0].path).rstrip(b"/") + b"/" + place[1]
 
     def _read_beneath(self, root_fd: int, relative: bytes) -> SourceRead | SourceFault:

@@ -244,7 +244,7 @@ class _Search:
         items = items_of(self.view, selection.accepted, hits, request.context)
         made = evidence_set(request.text, items, base.unmatched, request.budget_chars, request.budget_tokens)
         given = {block.chunk_id: block for block in made.blocks}
-        kept = [replace(hit, n=n) for n, hit in enumerate((h for h in hits if h.chunk_id in given), start=1)]
+        kept = [hit._replace(n=n) for n, hit in enumerate((h for h in hits if h.chunk_id in given), start=1)]
         counts = Counter(base.rejected_counts)
         rejected = list(base.rejected)
         for hit in hits:

@@ -9,7 +9,9 @@ See: docs/protocol.md (hits).
 """
 
 import unicodedata
+from bisect import bisect_right
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import Final, NamedTuple
 
 from indexerd.search.outcome import Highlight
@@ -30,9 +32,7 @@ class Shown(NamedTuple):
     highlights: tuple[Highlight, ...]
 
 
-def show(
-    text: str, matches: Sequence[tuple[int, int, int]], weights: Sequence[float], limit: int = EXCERPT_CHARS
-) -> Shown:
+def show(text: str, matches: Sequence[Match], weights: Sequence[float], limit: int = EXCERPT_CHARS) -> Shown:
     """Return the best line and an excerpt of at most about `limit` characters.
 
     Args:
@@ -44,34 +44,35 @@ def show(
     starts = _line_starts(text)
     best = _best_line(starts, matches, weights)
     start, end = starts[best], starts[best + 1]
-    first = next((span for span in matches if start <= span[0] < end), None)
-    at = first[0] if first else start
+    at = next((first for first, _, _ in matches if start <= first < end), start)
     column = len(text[start:at].encode("utf-8", "surrogatepass")) + 1
     low, high = _window(text, starts, best, at, limit)
     return Shown(best, column, text[low:high], _highlights(matches, low, high))
 
 
 def _line_starts(text: str) -> list[int]:
-    starts, at = [0], text.find("\n")
-    while at >= 0:
-        starts.append(at + 1)
-        at = text.find("\n", at + 1)
-    if starts[-1] != len(text) or len(starts) == 1:
-        starts.append(len(text))
+    lines = text.split("\n")
+    starts = [0, *(end + number for number, end in enumerate(accumulate(map(len, lines)), start=1))]
+    # Behind the last line feed there is no line, unless it is the only one.
+    if len(lines) > 1 and not lines[-1]:
+        starts.pop()
+    else:
+        starts[-1] = len(text)
     return starts
 
 
-def _best_line(starts: list[int], matches: Sequence[tuple[int, int, int]], weights: Sequence[float]) -> int:
+def _best_line(starts: list[int], matches: Sequence[Match], weights: Sequence[float]) -> int:
     """Return the line whose distinct words weigh most; the first of equals; the first line without any match."""
-    best, most, line, seen, worth = 0, 0.0, 0, set[int](), 0.0
+    best, most, line, end, seen, worth = 0, 0.0, 0, starts[1], set[int](), 0.0
     for start, _, word in matches:
-        while start >= starts[line + 1]:
-            line, worth, seen = line + 1, 0.0, set()
+        if start >= end:
+            line = bisect_right(starts, start, line) - 1
+            end, seen, worth = starts[line + 1], set(), 0.0
         if word not in seen:
             seen.add(word)
             worth += weights[word]
-        if worth > most:
-            best, most = line, worth
+            if worth > most:
+                best, most = line, worth
     return best
 
 
@@ -131,14 +132,16 @@ def _whole(text: str, at: int, low: int) -> int:
     return at
 
 
-def _highlights(matches: Sequence[tuple[int, int, int]], low: int, high: int) -> tuple[Highlight, ...]:
-    spans: list[Highlight] = []
+def _highlights(matches: Sequence[Match], low: int, high: int) -> tuple[Highlight, ...]:
+    spans: list[tuple[int, int]] = []
     for match_start, match_end, _ in matches:
-        start, end = max(match_start, low), min(match_end, high)
+        if match_start >= high:
+            break
+        start, end = max(match_start, low) - low, min(match_end, high) - low
         if start >= end:
             continue
-        if spans and start < spans[-1].end:
-            spans[-1] = Highlight(spans[-1].start, max(end, spans[-1].end))
+        if spans and start < spans[-1][1]:
+            spans[-1] = spans[-1][0], max(end, spans[-1][1])
         else:
-            spans.append(Highlight(start, end))
-    return tuple(Highlight(start - low, end - low) for start, end in spans)
+            spans.append((start, end))
+    return tuple(map(Highlight._make, spans))

@@ -16,7 +16,7 @@ from indexerd.access.rights import AccessRules, effective_metadata
 from indexerd.analysis import locate_each
 from indexerd.digests import chunk_id, document_id
 from indexerd.model import Chunk, Document, Root, SourcePath, UnsafeFinding
-from indexerd.search.excerpt import Match, show
+from indexerd.search.excerpt import Shown, show
 from indexerd.search.freshness import Proved
 from indexerd.search.outcome import Hit, Part
 from indexerd.search.rank import Candidate, Ranking
@@ -41,15 +41,18 @@ class HitMaker:
     def hits(self, accepted: Sequence[Accepted], present: Sequence[frozenset[int]]) -> tuple[Hit, ...]:
         """Return the hits; `present` says which words each passage holds."""
         matches = locate_each([one.text for one in accepted], self.ranking.words.searched, self.languages)
+        terms = {words: matched_terms(self.ranking.words, words) for words in set(present)}
+        weights = [figures.idf * figures.weight for figures in self.ranking.figures]
         rows = zip(accepted, present, matches, strict=True)
-        return tuple(self._hit(n, *row) for n, row in enumerate(rows, start=1))
+        return tuple(
+            self._hit(n, one, terms[words], show(one.text, places, weights))
+            for n, (one, words, places) in enumerate(rows, start=1)
+        )
 
-    def _hit(self, n: int, one: Accepted, present: frozenset[int], matches: Sequence[Match]) -> Hit:
+    def _hit(self, n: int, one: Accepted, terms: tuple[str, ...], shown: Shown) -> Hit:
         candidate, stored, proved, text, unsafe = one
         view = self.ranking.view.segments[candidate.segment]
         document = view.segment.document(candidate.document)
-        words = self.ranking.words
-        shown = show(text, matches, [figures.idf * figures.weight for figures in self.ranking.figures])
         document_name = document_id(document.source_path)
         return Hit(
             n=n,
@@ -65,7 +68,7 @@ class HitMaker:
             text=text,
             excerpt=shown.excerpt,
             highlights=shown.highlights,
-            matched_terms=matched_terms(words, present),
+            matched_terms=terms,
             unsafe=nearest_finding(document, stored) if unsafe else None,
             chunk_id=chunk_id(document_name, stored.content_hash, stored.occurrence),
             document_id=document_name,

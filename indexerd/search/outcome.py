@@ -92,8 +92,7 @@ class Highlight(NamedTuple):
     end: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Hit:
+class Hit(NamedTuple):
     """One proved passage. `text` is cut from the bytes that proved it.
 
     Attributes:

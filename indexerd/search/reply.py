@@ -9,10 +9,10 @@ See: docs/protocol.md (result of query and evidence).
 
 import base64
 import datetime
-from dataclasses import replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
-from indexerd.model import Citation, MetadataValue
+from indexerd.model import Citation, LineSpan, MetadataValue, SourcePath
 from indexerd.search.outcome import EvidenceSet, Hit, Part, SearchOutcome
 
 if TYPE_CHECKING:
@@ -50,16 +50,15 @@ def as_json(outcome: SearchOutcome, snapshot: "Snapshot") -> Json:
 
 def hit_json(hit: Hit) -> Json:
     """Return one hit."""
-    path = _path_json(hit.path)
     fields: Json = {
         "n": hit.n,
         "label": f"S{hit.n}",
         "score": hit.score,
         "title": hit.title,
         "source_path": hit.source_path,
-        **path,
+        **_path_json(hit.path),
         "root": hit.root,
-        "citation": _short(hit.citation),
+        "citation": _short(hit.source_path, hit.span),
         "start_line": hit.span.first,
         "end_line": hit.span.last,
         "line": hit.line,
@@ -84,16 +83,21 @@ def hit_json(hit: Hit) -> Json:
     return fields
 
 
-def _short(citation: Citation) -> str:
-    return str(replace(citation, content_hash=None))
+def _short(source_path: SourcePath, span: LineSpan) -> str:
+    return str(Citation(source_path=source_path, span=span))
 
 
 def iso_utc(moment_ns: int) -> str:
     """Return nanoseconds since 1970 as ISO 8601 in UTC with milliseconds and `Z`."""
     # A file's times may be anything; ISO dates end with the year 9999.
     seconds, rest = divmod(min(max(moment_ns, _FIRST_NS), _LAST_NS), 1_000_000_000)
-    moment = _EPOCH + datetime.timedelta(seconds=seconds)
-    return f"{moment:%Y-%m-%dT%H:%M:%S}.{rest // 1_000_000:03d}Z"
+    return f"{_second(seconds)}.{rest // 1_000_000:03d}Z"
+
+
+# The hits of a query are read in one second or two, and files written together stay together.
+@lru_cache(maxsize=1024)
+def _second(seconds: int) -> str:
+    return (_EPOCH + datetime.timedelta(seconds=seconds)).isoformat()[:19]
 
 
 def _path_json(path: bytes | None) -> Json:
@@ -129,7 +133,7 @@ def _evidence_json(evidence: EvidenceSet) -> Json:
             {
                 "label": block.label,
                 "n": block.n,
-                "citation": _short(block.citation),
+                "citation": _short(block.citation.source_path, block.citation.span),
                 "content_hash": block.citation.content_hash.hex() if block.citation.content_hash else None,
                 "chunk_id": block.chunk_id,
                 "title": block.title,
@@ -143,7 +147,7 @@ def _evidence_json(evidence: EvidenceSet) -> Json:
         ],
         "omitted": [
             {
-                "citation": _short(omitted.citation),
+                "citation": _short(omitted.citation.source_path, omitted.citation.span),
                 "chars": omitted.chars,
                 "code": omitted.code,
             }
