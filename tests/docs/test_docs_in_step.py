@@ -184,6 +184,30 @@ def test_every_link_leads_somewhere(page):
             assert anchor in {slug(heading) for heading in headings}, link
 
 
+@pytest.fixture(scope="module")
+def names_of_tests():
+    """Every function and file of the tests, by name."""
+    files = list((REPOSITORY / "tests").rglob("*.py"))
+    functions = {
+        name for file in files for name in re.findall(r"^def (test_\w+)", file.read_text("utf-8"), re.MULTILINE)
+    }
+    return functions | {file.stem for file in files}
+
+
+@pytest.mark.parametrize("page", documents(), ids=lambda page: page.relative_to(REPOSITORY).as_posix())
+def test_every_test_and_module_that_a_page_names_is_there(page, names_of_tests):
+    """Tests, modules and folders named in a page exist, so that what it says can be followed."""
+    text = page.read_text(encoding="utf-8")
+    assert set(re.findall(r"\b(test_\w+)(?:\.py)?`", text)) <= names_of_tests
+    for path in re.findall(r"`((?:\w+/)+\w+\.(?:py|md))`", text):
+        assert any((base / path).exists() for base in (REPOSITORY, PACKAGE, DOCS)), path
+
+
+def test_the_map_is_short_enough_to_be_read():
+    """ARCHITECTURE.md stays within 200 lines."""
+    assert len((REPOSITORY / "ARCHITECTURE.md").read_text(encoding="utf-8").splitlines()) <= 200
+
+
 def slug(heading):
     return re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
 
