@@ -1,6 +1,6 @@
 """The BM25 arithmetic: weights, saturation, length norms, and one word's list in one segment.
 
-Owns: every constant of ranking and the one expression that turns counts into a score.
+Owns: every constant of ranking and the one expression that turns counts into a score (`WordList.parts`).
 Knows nothing of: eligibility, top-k, documents, text.
 Invariants: 1. a part depends on the posting row, the chunk's length, and collection figures only, never on where the
     chunk lies. 2. all weights are dyadic fractions, so weighted counts are exact sums in any order. 3. a part is
@@ -11,7 +11,7 @@ See: docs/search.md (ranking).
 
 import math
 import weakref
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -57,10 +57,17 @@ def _weighted(frequencies: npt.NDArray[np.uint32], columns: Sequence[int]) -> Fl
 _EXACT_COLUMNS: Final = tuple(column for column in Column if column % 2 == 0)
 
 
-# Lists this long are wanted by many queries and cost more to prepare than to score; of a segment, at most this many
-# postings are kept ready (32 bytes each).
-_LONG_LIST: Final = 1024
+# Queries repeat words, and preparing a list costs more than scoring it. Of a segment, between one and two times this
+# many postings are kept ready (20 bytes each), those of the latest queries; a list counts as `_LIST_COST` more.
 _KEPT_POSTINGS: Final = 1 << 19
+_LIST_COST: Final = 32
+
+
+class _Unknown:
+    """What stands for a list that is not kept: None stands for a word that no chunk holds."""
+
+
+_UNKNOWN: Final = _Unknown()
 
 
 class Tables:
@@ -73,7 +80,9 @@ class Tables:
         every_and_bonus: For a word that is its own stem.
     """
 
-    __slots__ = ("_kept", "_lengths", "_norms", "_room", "_shortest", "bonus", "every", "every_and_bonus", "exact")
+    __slots__ = (
+        "_kept", "_lengths", "_norms", "_older", "_room", "_shortest", "bonus", "every", "every_and_bonus", "exact"
+    )  # fmt: skip
 
     def __init__(self, segment: "Segment") -> None:
         frequencies = segment.postings.frequencies
@@ -81,23 +90,32 @@ class Tables:
         self.exact = _weighted(frequencies, _EXACT_COLUMNS)
         self.bonus = self.exact * EXACT_BONUS
         self.every_and_bonus = self.every + self.bonus
-        self._kept: dict[Hashable, WordList] = {}
+        self._kept: dict[Hashable, WordList | None] = {}
+        self._older: dict[Hashable, WordList | None] = {}
         self._room = _KEPT_POSTINGS
         self._lengths = segment.lengths
         holding = self._lengths[self._lengths > 0]
         self._shortest = float(holding.min()) if len(holding) else 0.0
         self._norms: dict[float, FloatArray] = {}
 
-    def kept(self, key: Hashable) -> "WordList | None":
-        """Return a list that was kept."""
-        return self._kept.get(key)
+    def list_of(self, key: Hashable, make: Callable[[], "WordList | None"]) -> "WordList | None":
+        """Return the list of a word (None: no chunk holds it), ready, and keep it for the next query.
 
-    def keep(self, key: Hashable, words: "WordList") -> None:
-        """Keep a list ready if it is long and there is room."""
-        if _LONG_LIST <= len(words) <= self._room:
-            self._room -= len(words)
-            words.prepare()
-            self._kept[key] = words
+        Safe under threads: a lost update costs a preparation.
+        """
+        found = self._kept.get(key, _UNKNOWN)
+        if isinstance(found, _Unknown):
+            found = self._older.get(key, _UNKNOWN)
+            if isinstance(found, _Unknown):
+                found = make()
+            self._keep(key, found)
+        return found
+
+    def _keep(self, key: Hashable, words: "WordList | None") -> None:
+        self._room -= _LIST_COST + (len(words) if words is not None else 0)
+        if self._room < 0:
+            self._older, self._kept, self._room = self._kept, {}, _KEPT_POSTINGS
+        self._kept[key] = words
 
     def norms(self, average: float) -> FloatArray:
         """Return k1 (1 - b + b dl / average) of every chunk."""
@@ -125,78 +143,55 @@ def tables_of(segment: "Segment") -> Tables:
 
 
 class WordList:
-    """The chunks of one segment that hold a word, with weighted counts on demand.
+    """The chunks of one segment that hold a word, with weighted counts.
 
     Attributes:
         chunks: Ordinals, ascending, eligible or not.
+        counts: Weighted counts; not to be changed.
+        strongest: The largest of them.
     """
 
-    __slots__ = ("_codes", "_counts", "_exact", "_strongest", "_table", "chunks")
+    __slots__ = ("_sums", "chunks", "counts", "strongest")
 
-    def __init__(
-        self,
-        chunks: ChunkArray,
-        codes: npt.NDArray[np.unsignedinteger | np.signedinteger],
-        table: FloatArray,
-        exact: tuple[npt.NDArray[np.intp], FloatArray] | None = None,
-    ) -> None:
-        """Make a list.
-
-        Args:
-            chunks: The chunks.
-            codes: For each its row in `table`.
-            table: Weighted counts.
-            exact: Positions in the list, ascending, and what is added there.
-        """
-        self.chunks, self._codes, self._table, self._exact = chunks, codes, table, exact
-        self._counts: FloatArray | None = None
-        self._strongest: float | None = None
+    def __init__(self, chunks: ChunkArray, counts: FloatArray) -> None:
+        self.chunks, self.counts = chunks, counts
+        self.strongest = float(counts.max()) if len(counts) else 0.0
+        self._sums: tuple[float, FloatArray] = -1.0, counts
 
     def __len__(self) -> int:
         return len(self.chunks)
 
-    def prepare(self) -> None:
-        """Compute all counts once, for a list that is kept."""
-        counts = self.frequencies()
-        self._strongest, self._counts = float(counts.max()), counts
+    def parts(self, tables: Tables, average: float, scale: float) -> FloatArray:
+        """Return what the word adds to the score of each chunk: scale f / (f + norm).
 
-    def strongest(self) -> float | None:
-        """Return the largest count of a prepared list."""
-        return self._strongest
+        Args:
+            tables: Those of the segment.
+            average: Mean length that norms refer to.
+            scale: Weight x idf x (k1 + 1).
+        """
+        scores: FloatArray = self.counts * scale
+        scores /= self._sums_for(tables, average)
+        return scores
 
-    def frequencies(self) -> FloatArray:
-        """Return the weighted count in every chunk of the list; not to be changed."""
-        if self._counts is not None:
-            return self._counts
-        counts: FloatArray = self._table[self._codes]
-        if self._exact is not None:
-            places, bonus = self._exact
-            counts[places] += bonus
-        return counts
+    def parts_at(self, positions: npt.NDArray[np.intp], tables: Tables, average: float, scale: float) -> FloatArray:
+        """Return some of `parts`, by their positions in the list."""
+        scores: FloatArray = self.counts[positions] * scale
+        scores /= self._sums_for(tables, average)[positions]
+        return scores
 
-    def frequencies_at(self, positions: npt.NDArray[np.intp]) -> FloatArray:
-        """Return the weighted counts at some positions of the list."""
-        if self._counts is not None:
-            return self._counts[positions]
-        counts: FloatArray = self._table[self._codes[positions]]
-        if self._exact is not None:
-            places, bonus = self._exact
-            found = places.searchsorted(positions)
-            found[found == len(places)] = 0
-            counts += np.where(places[found] == positions, bonus[found], 0.0)
-        return counts
+    def _sums_for(self, tables: Tables, average: float) -> FloatArray:
+        """Return count + norm of every chunk; those for the last average are kept."""
+        known, sums = self._sums
+        if known != average:
+            sums = self.counts + tables.norms(average)[self.chunks]
+            self._sums = average, sums
+        return sums
 
     def find(self, chunks: ChunkArray) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.bool_]]:
         """Return for each chunk its position in the list and whether it is there."""
         positions = self.chunks.searchsorted(chunks)
         positions[positions == len(self.chunks)] = 0
         return positions, self.chunks[positions] == chunks
-
-
-def part(frequencies: FloatArray, norms: FloatArray, scale: float) -> FloatArray:
-    """Return scale f / (f + norm), where scale is weight x idf x (k1 + 1): what one word adds to each score."""
-    scores: FloatArray = frequencies * scale / (frequencies + norms)
-    return scores
 
 
 def union(lists: Sequence[tuple[ChunkArray, FloatArray]]) -> WordList:
@@ -206,4 +201,4 @@ def union(lists: Sequence[tuple[ChunkArray, FloatArray]]) -> WordList:
     distinct, places = np.unique(chunks, return_inverse=True)
     # Exact by invariant 2, whatever the order of addition.
     totals: FloatArray = np.bincount(places, weights=counts, minlength=len(distinct)).astype(np.float64)
-    return WordList(distinct.astype(np.int32), np.arange(len(distinct)), totals)
+    return WordList(distinct.astype(np.int32), totals)

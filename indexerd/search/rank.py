@@ -11,12 +11,13 @@ See: docs/search.md (ranking).
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import repeat
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from indexerd.search.bm25 import K1, ChunkArray, FloatArray, WordList, idf, part, tables_of
+from indexerd.search.bm25 import K1, ChunkArray, FloatArray, Tables, WordList, idf, tables_of
 from indexerd.search.view import SegmentView, View
 from indexerd.search.words import QueryWords, name_chunks, weight_of, word_list
 
@@ -48,22 +49,26 @@ class WordFigures(NamedTuple):
 
 
 class _Scorer:
-    """One word in one segment."""
+    """One word in one segment. `bound` is what no part of it exceeds."""
 
-    __slots__ = ("bound", "list", "norms", "order", "scale")
+    __slots__ = ("_average", "_tables", "bound", "list", "order", "scale")
 
-    def __init__(self, order: int, words: WordList, scale: float, norms: FloatArray, bound: float) -> None:
-        self.order, self.list, self.scale, self.norms, self.bound = order, words, scale, norms, bound
+    def __init__(self, order: int, words: WordList, scale: float, tables: Tables, average: float) -> None:
+        self.order, self.list, self.scale, self._tables, self._average = order, words, scale, tables, average
+        self.bound = scale * words.strongest / (words.strongest + tables.least_norm(average))
 
     def all_parts(self) -> FloatArray:
-        return part(self.list.frequencies(), self.norms[self.list.chunks], self.scale)
+        return self.list.parts(self._tables, self._average, self.scale)
+
+    def parts_at(self, positions: npt.NDArray[np.intp]) -> FloatArray:
+        return self.list.parts_at(positions, self._tables, self._average, self.scale)
 
     def add_to(self, chunks: ChunkArray, scores: FloatArray) -> None:
         """Add this word's part to the scores of chunks that hold it."""
         positions, held = self.list.find(chunks)
-        holders = chunks[held]
-        if len(holders):
-            scores[held] += part(self.list.frequencies_at(positions[held]), self.norms[holders], self.scale)
+        positions = positions[held]
+        if len(positions):
+            scores[held] += self.parts_at(positions)
 
 
 def _by_order(scorer: _Scorer) -> int:
@@ -115,6 +120,8 @@ class Ranking:
 
     def count(self) -> int:
         """Return how many eligible passages hold a searched word or have the query for a name."""
+        if len(self.figures) == 1 and all(names is None for names in self._names):
+            return self.figures[0].df
         return sum(
             int(np.count_nonzero(self.holders(index) & segment.eligible))
             for index, segment in enumerate(self.view.segments)
@@ -173,14 +180,12 @@ class Ranking:
 
     def _scorers(self, index: int) -> list[_Scorer]:
         """Return the words of a segment, rarest first."""
-        tables = tables_of(self.view.segments[index].segment)
-        average = self.view.average_length
-        norms, least = tables.norms(average), tables.least_norm(average)
-        scorers = []
-        for order, words in enumerate(self._lists[index]):
-            if words is not None:
-                scale = self.figures[order].scale
-                scorers.append(_Scorer(order, words, scale, norms, _bound(words, scale, least)))
+        tables, average = tables_of(self.view.segments[index].segment), self.view.average_length
+        scorers = [
+            _Scorer(order, words, self.figures[order].scale, tables, average)
+            for order, words in enumerate(self._lists[index])
+            if words is not None
+        ]
         return sorted(scorers, key=_by_length) if len(scorers) > 1 else scorers
 
     def _top_of(self, index: int, limit: int, floor: float) -> list[Candidate]:
@@ -202,10 +207,8 @@ class Ranking:
             chunks, scores = self._with_names(index, names, scorers, chunks, scores)
             chunks, scores = _first(chunks, scores, limit, floor)
         documents = view.segment.document_of_chunk[chunks].tolist()
-        return [
-            Candidate(*row)
-            for row in zip(scores.tolist(), [index] * len(documents), chunks.tolist(), documents, strict=True)
-        ]
+        rows = zip(scores.tolist(), repeat(index), chunks.tolist(), documents)
+        return list(map(Candidate._make, rows))
 
     def _exact(self, index: int, chunks: ChunkArray, scorers: Sequence[_Scorer]) -> tuple[ChunkArray, FloatArray]:
         """Return chunks ascending, and their scores as sums over words in ascending order, boost included."""
@@ -250,10 +253,8 @@ class Ranking:
         for scorer in sorted(self._scorers(candidate.segment), key=_by_order):
             positions, held = scorer.list.find(chunk)
             if held[0]:
-                counts = scorer.list.frequencies_at(positions)
-                found.append(
-                    (scorer.order, float(counts[0]), float(part(counts, scorer.norms[chunk], scorer.scale)[0]))
-                )
+                count, score = scorer.list.counts[positions[0]], scorer.parts_at(positions)[0]
+                found.append((scorer.order, float(count), float(score)))
         names = self._names[candidate.segment]
         return found, self.name_bonus if names is not None and candidate.chunk in names else 0.0
 
@@ -261,12 +262,6 @@ class Ranking:
 def _tied_scores(ranked: list[Candidate]) -> set[float]:
     counts = Counter(candidate.score for candidate in ranked)
     return {score for score, count in counts.items() if count > 1}
-
-
-def _bound(words: WordList, scale: float, least_norm: float) -> float:
-    """Return what no part of this list exceeds: closer for lists whose largest count is known."""
-    strongest = words.strongest()
-    return scale if strongest is None else scale * strongest / (strongest + least_norm)
 
 
 def _eligible_parts(view: SegmentView, scorer: _Scorer) -> tuple[ChunkArray, FloatArray]:
@@ -291,6 +286,8 @@ def _gather(
     for at in range(len(scorers) - 1, -1, -1):
         remaining[at] = remaining[at + 1] + scorers[at].bound
     chunks, scores = _eligible_parts(view, scorers[0])
+    if len(scorers) == 1:
+        return chunks, scores
     at = 1
     with _scratch(view.segment.chunk_count) as accumulator:
         filled: ChunkArray | None = None

@@ -66,15 +66,9 @@ def weight_of(word: QueryWord) -> float:
 def word_list(segment: "Segment", word: QueryWord, prefix: str) -> WordList | None:
     """Return the list of a word in a segment; None if no chunk holds it."""
     tables = tables_of(segment)
-    is_prefix = bool(prefix) and word.surface == prefix
-    key = (word.surface, word.stems, is_prefix)
-    known = tables.kept(key)
-    if known is not None:
-        return known
-    made = _prefix_list(segment, tables, prefix) if is_prefix else _made_list(segment, tables, word)
-    if made is not None:
-        tables.keep(key, made)
-    return made
+    if prefix and word.surface == prefix:
+        return tables.list_of((prefix,), lambda: _prefix_list(segment, tables, prefix))
+    return tables.list_of((word.surface, word.stems), lambda: _made_list(segment, tables, word))
 
 
 def _made_list(segment: "Segment", tables: Tables, word: QueryWord) -> WordList | None:
@@ -89,9 +83,9 @@ def _made_list(segment: "Segment", tables: Tables, word: QueryWord) -> WordList 
     (term,) = terms
     if exact == term:
         return _own_stem(segment, tables, term)
-    chunks = postings.chunks_of(term)
+    chunks, counts = postings.chunks_of(term), tables.every[postings.codes_of(term)]
     if exact < 0:
-        return WordList(chunks, postings.codes_of(term), tables.every)
+        return WordList(chunks, counts)
     exact_chunks = postings.chunks_of(exact)
     bonus = tables.bonus[postings.codes_of(exact)]
     places = chunks.searchsorted(exact_chunks)
@@ -101,12 +95,13 @@ def _made_list(segment: "Segment", tables: Tables, word: QueryWord) -> WordList 
         if bonus[~inside].any():
             return _union_list(segment, tables, terms, exact)
         places, bonus = places[inside], bonus[inside]
-    return WordList(chunks, postings.codes_of(term), tables.every, (places, bonus) if len(places) else None)
+    counts[places] += bonus
+    return WordList(chunks, counts)
 
 
 def _own_stem(segment: "Segment", tables: Tables, term: int) -> WordList:
     """Return the list of a word that is its own stem: the exact form needs no look-up of its own."""
-    return WordList(segment.postings.chunks_of(term), segment.postings.codes_of(term), tables.every_and_bonus)
+    return WordList(segment.postings.chunks_of(term), tables.every_and_bonus[segment.postings.codes_of(term)])
 
 
 def _union_list(segment: "Segment", tables: Tables, terms: list[int], exact: int) -> WordList:
