@@ -4,6 +4,7 @@ from indexerd.store.dump import canonical_digest, canonical_dump
 from indexerd.store.opening import form_roots, open_reader, open_store
 from indexerd.store.parts import LiveSegment
 from indexerd.store.recover import OpeningReport
+from indexerd.store.retention import History
 from indexerd.store.slots import Change, KnownRoot
 from indexerd.store.snapshot import DeletedDocument, Snapshot
 from indexerd.store.statistics import GenerationInfo, StoreStatistics
@@ -15,6 +16,7 @@ __all__ = [
     "DeletedDocument",
     "Finding",
     "GenerationInfo",
+    "History",
     "KnownRoot",
     "LiveSegment",
     "OpeningReport",

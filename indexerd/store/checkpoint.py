@@ -17,7 +17,7 @@ from indexerd.errors import CorruptionError, DurabilityUnknownError
 from indexerd.ports import Clock, StoreFilesystem
 from indexerd.store.durability import Durability
 from indexerd.store.ledger import Ledger
-from indexerd.store.retention import history_limit_bytes, plan_retention
+from indexerd.store.retention import History, history_limit_bytes, plan_retention
 from indexerd.store.rewrite import rewritten
 from indexerd.store.staging import Staging
 from indexerd.store.state import State, durable, pruned
@@ -33,14 +33,21 @@ RETRY_SECONDS = (0.5, 1.0, 2.0, 5.0, 10.0, 30.0)
 class Checkpoints:
     """Makes the ledger's state durable."""
 
-    def __init__(
-        self, fs: StoreFilesystem, clock: Clock, staging: Staging, ledger: Ledger, durability: Durability
+    def __init__(  # noqa: PLR0913 - the store hands on what it was opened with
+        self,
+        fs: StoreFilesystem,
+        clock: Clock,
+        staging: Staging,
+        ledger: Ledger,
+        durability: Durability,
+        *,
+        history: History,
     ) -> None:
-        """Start from what was found on disk."""
+        """Start from what was found on disk; `history` says what is kept of it."""
         self._fs, self._clock, self._staging = fs, clock, staging
         self._ledger, self._durability = ledger, durability
         self.counters = Counters()
-        self.history = 1.0
+        self._history = history
         self._retry_at = 0.0
         # One checkpoint or collection at a time. Taken before the ledger's lock.
         self.lock = threading.RLock()
@@ -144,7 +151,7 @@ class Checkpoints:
             state = self._ledger.state
             if state.slot is None or len(state.slot.kept) < 2:
                 return
-            limit = history_limit_bytes(state.manifests[state.generation].text_bytes, self.history)
-            keep = plan_retention(state.slot.kept, self._clock.now_ns(), state.files_of, limit)
+            limit = history_limit_bytes(state.manifests[state.generation].text_bytes, self._history.max_ratio)
+            keep = plan_retention(state.slot.kept, self._clock.now_ns(), state.files_of, limit, self._history)
             if len(keep) < len(state.slot.kept):
                 self._ledger.exchange(pruned(state, keep))

@@ -18,6 +18,7 @@ from indexerd.store.durability import Durability
 from indexerd.store.layout import SlotName
 from indexerd.store.ledger import Numbers
 from indexerd.store.recover import Found, look
+from indexerd.store.retention import DEFAULT_HISTORY, History
 from indexerd.store.slots import KnownRoot, Slot
 from indexerd.store.snapshot import Snapshot
 from indexerd.store.staging import Staging
@@ -35,7 +36,7 @@ def open_store(
     *,
     durability: DurabilityMode = "checkpoint",
     roots: Sequence[Root] = (),
-    history: float = 1.0,
+    history: History = DEFAULT_HISTORY,
 ) -> Store:
     """Open a state directory for writing.
 
@@ -47,7 +48,7 @@ def open_store(
         clock: Time.
         durability: `always` makes each publish wait for the disk.
         roots: What the store is opened for; none to take it as it is.
-        history: Bytes of history as a multiple of the live text; 0 for none.
+        history: Which older generations are kept.
 
     Raises:
         StoreLockedError: Another process writes here. Use its daemon, or stop it.

@@ -9,6 +9,7 @@ See: docs/operations.md (history).
 """
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TypeVar
 
 from indexerd.store.slots import KeptGeneration
@@ -18,12 +19,46 @@ File = TypeVar("File", bound=Hashable)
 _MINUTE_NS = 60 * 10**9
 _HOUR_NS = 60 * _MINUTE_NS
 _DAY_NS = 24 * _HOUR_NS
-RECENT = 64
-# (how far back, one in each): one a minute for an hour, one an hour for a day, one a day for 30 days.
-SCHEDULE = ((_HOUR_NS, _MINUTE_NS), (_DAY_NS, _HOUR_NS), (30 * _DAY_NS, _DAY_NS))
-PIN_NS = 30 * _DAY_NS
 # A handful of notes would otherwise have no history at all: one generation's files can exceed their text.
 MIN_LIMIT_BYTES = 4 << 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class History:
+    """Which older generations are kept.
+
+    Attributes:
+        generations: The newest so many.
+        minutes: One a minute for so many minutes.
+        hours: One an hour for so many hours.
+        days: One a day for so many days.
+        evidence_days: Days that a generation named by evidence is kept.
+        max_ratio: All of it at most so many times the live text; 0 keeps none.
+    """
+
+    generations: int = 64
+    minutes: int = 60
+    hours: int = 24
+    days: int = 30
+    evidence_days: int = 30
+    max_ratio: float = 1.0
+
+    @property
+    def pin_ns(self) -> int:
+        """How long evidence keeps a generation."""
+        return self.evidence_days * _DAY_NS
+
+    @property
+    def steps(self) -> tuple[tuple[int, int], ...]:
+        """Pairs of how far back and how long a step is, of each of which one generation is kept."""
+        return (
+            (self.minutes * _MINUTE_NS, _MINUTE_NS),
+            (self.hours * _HOUR_NS, _HOUR_NS),
+            (self.days * _DAY_NS, _DAY_NS),
+        )
+
+
+DEFAULT_HISTORY = History()
 
 
 def history_limit_bytes(live_text_bytes: int, factor: float) -> int:
@@ -37,7 +72,11 @@ def history_limit_bytes(live_text_bytes: int, factor: float) -> int:
 
 
 def plan_retention(
-    kept: Sequence[KeptGeneration], now_ns: int, files: Callable[[int], Mapping[File, int]], limit_bytes: int
+    kept: Sequence[KeptGeneration],
+    now_ns: int,
+    files: Callable[[int], Mapping[File, int]],
+    limit_bytes: int,
+    history: History = DEFAULT_HISTORY,
 ) -> frozenset[int]:
     """Return the generations to keep.
 
@@ -46,17 +85,18 @@ def plan_retention(
         now_ns: Wall time.
         files: Sizes of a generation's files, by whatever names them.
         limit_bytes: For all files that the newest generation does not name.
+        history: The schedule.
     """
     newest = kept[-1].generation
     pinned = [one.generation for one in kept[:-1] if one.pinned_until_ns > now_ns]
-    wanted = on_schedule(kept, now_ns) - {newest, *pinned}
+    wanted = on_schedule(kept, now_ns, history) - {newest, *pinned}
     return frozenset({newest, *_within(newest, pinned, sorted(wanted), files, limit_bytes)})
 
 
-def on_schedule(kept: Sequence[KeptGeneration], now_ns: int) -> frozenset[int]:
+def on_schedule(kept: Sequence[KeptGeneration], now_ns: int, history: History = DEFAULT_HISTORY) -> frozenset[int]:
     """Return the generations that the schedule names: the last ones, and the last of each minute, hour and day."""
-    keep = {one.generation for one in kept[-RECENT:]}
-    for span_ns, step_ns in SCHEDULE:
+    keep = {one.generation for one in kept[max(len(kept) - history.generations, 0) :]}
+    for span_ns, step_ns in history.steps:
         # Ascending, so the last of a step stays; a step is a piece of absolute time, so it stays the same one.
         last = {
             one.published_at_ns // step_ns: one.generation for one in kept if now_ns - one.published_at_ns < span_ns

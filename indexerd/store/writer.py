@@ -25,7 +25,7 @@ from indexerd.store.merging import PartSize, plan_merge
 from indexerd.store.parts import SMALL_CHUNKS, Part, Stored
 from indexerd.store.publish import write_manifest
 from indexerd.store.recover import MAPPED_BYTES, OpeningReport, read_generation
-from indexerd.store.retention import PIN_NS
+from indexerd.store.retention import History
 from indexerd.store.segment import Segment
 from indexerd.store.segment_codec import decode_segment, encode_segment
 from indexerd.store.segment_merge import merge_segments
@@ -95,7 +95,7 @@ class Store:
     """
 
     def __init__(
-        self, fs: StoreFilesystem, clock: Clock, origin: Origin, *, durability: DurabilityMode, history: float
+        self, fs: StoreFilesystem, clock: Clock, origin: Origin, *, durability: DurabilityMode, history: History
     ) -> None:
         """Prefer `open_store`."""
         self._fs, self._clock, self._always = fs, clock, durability == "always"
@@ -104,8 +104,8 @@ class Store:
         self._staging = origin.staging
         self._durability = origin.durability
         self._ledger = Ledger(fs, clock, origin.staging, origin.state, origin.numbers)
-        self._checkpoints = Checkpoints(fs, clock, origin.staging, self._ledger, origin.durability)
-        self._checkpoints.history = history
+        self._checkpoints = Checkpoints(fs, clock, origin.staging, self._ledger, origin.durability, history=history)
+        self._pin_ns = history.pin_ns
         self._counters = self._checkpoints.counters
         self._damaged = origin.damaged
         self._pins: set[int] = set()
@@ -238,7 +238,7 @@ class Store:
             return collect_garbage(self._fs, self._live_names, self._damaged)
 
     def pin(self, generation: int) -> None:
-        """Keep a generation for 30 days, since evidence named it; written with the next publish."""
+        """Keep a generation for the days that history says, since evidence named it; written with the next publish."""
         self._pins.add(generation)
 
     def generations(self) -> tuple[GenerationInfo, ...]:
@@ -317,7 +317,7 @@ class Store:
         manifest = manifest_of(generation, prepared.settings, parts)
         ref = write_manifest(self._staging, manifest)
         kept = new_kept(generation, ref, self._clock.now_ns(), prepared.change)
-        kept_for_evidence = pinned(state, self._pins, kept.published_at_ns + PIN_NS)
+        kept_for_evidence = pinned(state, self._pins, kept.published_at_ns + self._pin_ns)
         new = published(kept_for_evidence, manifest, parts, kept, roots=self.known_roots)
         name = ref.name(Kind.MANIFEST)
         written = ref.length + prepared.length_bytes

@@ -30,7 +30,7 @@ from indexerd.service.callers import Admission, Caller
 from indexerd.service.dispatch import Service
 from indexerd.service.parts import Engine, Identity, Parts
 from indexerd.sources import SourceTree
-from indexerd.store import OpeningReport, Store, form_roots, open_store
+from indexerd.store import History, OpeningReport, Store, form_roots, open_store
 from indexerd.store.fsio import RealStoreFilesystem
 from indexerd.sync.ignore import IgnoreOptions
 from indexerd.sync.loop import SyncLoop
@@ -179,6 +179,18 @@ def engine_of(
     )
 
 
+def history_of(config: Config) -> History:
+    """Return which older generations the store keeps."""
+    return History(
+        generations=config.history.generations,
+        minutes=config.history.minutes,
+        hours=config.history.hours,
+        days=config.history.days,
+        evidence_days=config.history.evidence_days,
+        max_ratio=config.history.max_ratio,
+    )
+
+
 def identity_of(config: Config) -> Identity:
     """Return what the owner's status says about this process."""
     return Identity(profile=config.profile, state_dir=config.state_dir, socket=config.socket.path, pid=os.getpid())
@@ -200,9 +212,7 @@ def _open_store(config: Config, patience_seconds: float) -> tuple[Store, RealSto
         except OSError as error:
             raise ConfigError([f"state directory {config.state_dir}: {error.strerror}"]) from error
         try:
-            store = open_store(
-                fs, clock, durability=config.durability, roots=config.roots, history=config.history.max_ratio
-            )
+            store = open_store(fs, clock, durability=config.durability, roots=config.roots, history=history_of(config))
         except StoreLockedError:
             if clock.monotonic() >= deadline:
                 raise

@@ -7,7 +7,7 @@ import subprocess
 import pytest
 
 from indexerd.clock import SystemClock
-from indexerd.store import fsck
+from indexerd.store import History, fsck
 from indexerd.store.fsio import RealStoreFilesystem
 from tests.fakes.small_stores import content, opened, publish
 
@@ -42,7 +42,7 @@ def test_a_full_disk_changes_nothing_and_heals_without_a_restart(small_disk):
     for path in ballast:
         path.write_bytes(bytes(16 << 10))
     fs = RealStoreFilesystem.open_directory(small_disk / "state", create=True)
-    store = opened(fs, SystemClock(), history=0)
+    store = opened(fs, SystemClock(), history=History(max_ratio=0))
     number = fill(store)
     before = content(store.snapshot())
     for _ in range(3):

@@ -7,7 +7,7 @@ import pytest
 
 from indexerd.errors import CorruptionError, ForeignStoreError, FormatVersionError, StoreLockedError
 from indexerd.model import Root
-from indexerd.store import form_roots, fsck, open_reader, slots
+from indexerd.store import History, form_roots, fsck, open_reader, slots
 from indexerd.store.collect import QUARANTINE_FILES
 from tests.fakes.forgetful_filesystem import Disk, ForgetfulFilesystem, Plan, killed_process
 from tests.fakes.small_stores import content, opened, publish, rebuilt_content
@@ -226,7 +226,7 @@ def test_a_reader_of_a_damaged_store_is_told(disk):
 
 def test_a_reader_outruns_publishes_and_collections(disk):
     """However often the writer publishes and collects between a reader's steps, it sees one whole generation."""
-    writer = opened(ForgetfulFilesystem(disk), history=0)
+    writer = opened(ForgetfulFilesystem(disk), history=History(max_ratio=0))
     texts = iter(range(10**6))
 
     class Overtaken(ForgetfulFilesystem):

@@ -1,9 +1,10 @@
 """How far back history reaches."""
 
 from indexerd.store.manifest import FileRef
-from indexerd.store.retention import RECENT, history_limit_bytes, on_schedule, plan_retention
+from indexerd.store.retention import History, history_limit_bytes, on_schedule, plan_retention
 from indexerd.store.slots import Change, KeptGeneration
 
+RECENT = History().generations
 SECOND, MINUTE, HOUR, DAY = 10**9, 60 * 10**9, 3600 * 10**9, 24 * 3600 * 10**9
 START = 1_700_000_000 * SECOND
 
@@ -50,6 +51,20 @@ def test_a_day_keeps_one_an_hour_and_a_month_one_a_day():
     assert 26 <= len(older) <= 31
     assert now - alive[0].published_at_ns <= 30 * DAY
     assert len({one.published_at_ns // HOUR for one in alive if now - one.published_at_ns <= DAY}) >= 23
+
+
+def test_each_setting_of_the_schedule_counts_for_itself():
+    """A schedule of days keeps no hours, one of the newest two keeps two, and one of nothing keeps nothing."""
+    alive = [kept(number, START + number * HOUR) for number in range(1, 200)]
+    now = START + 200 * HOUR
+    off = {"generations": 0, "minutes": 0, "hours": 0, "days": 0}
+    assert on_schedule(alive, now, History(**off)) == frozenset()
+    assert on_schedule(alive, now, History(**off | {"generations": 2})) == {198, 199}
+    assert on_schedule(alive, now, History(**off | {"hours": 5})) == {196, 197, 198, 199}
+    days = on_schedule(alive, now, History(**off | {"days": 3}))
+    assert len(days) == 4
+    assert {number % 24 for number in sorted(days)[:-1]} == {min(days) % 24}
+    assert plan_retention(alive, now, one_file_each, 10**6, History(**off)) == {199}
 
 
 def test_pinned_generations_are_kept_until_their_time():

@@ -6,7 +6,7 @@ import pytest
 
 from indexerd.errors import PublishConflictError
 from indexerd.model import SourcePath
-from indexerd.store import Change, fsck, merging, retention
+from indexerd.store import Change, History, fsck, merging
 from indexerd.store.checkpoint import CHECKPOINT_SECONDS
 from indexerd.store.segment import merge_segments
 from tests.fakes.forgetful_filesystem import ForgetfulFilesystem, Plan, killed_process
@@ -268,9 +268,9 @@ def test_a_rebuild_during_a_merge_makes_the_merge_void(store, fs, monkeypatch):
     assert not fsck(fs)
 
 
-def test_collection_removes_what_nothing_names(store, fs, monkeypatch):
+def test_collection_removes_what_nothing_names(fs):
     """Without history, only the current generation's files and the slots are left."""
-    monkeypatch.setattr(retention, "RECENT", 1)
+    store = opened(fs, history=History(max_ratio=0))
     for number in range(5):
         publish(store, {"a.md": f"version {number}\n"}, replace_all=True)
     fs.disk.names["notes.txt"] = fs.disk.names["latest"]
@@ -295,7 +295,7 @@ def test_collection_spares_what_is_being_prepared(store, fs):
 def test_collection_waits_for_the_durable_slot(fs, monkeypatch):
     """Files that a merge made needless stay while the durable slot names them, and go after the next checkpoint."""
     monkeypatch.setattr(merging, "MAX_STORED", 1)
-    store = opened(fs, history=0)
+    store = opened(fs, history=History(max_ratio=0))
     publish(store, {"a.md": "one\n"})
     publish(store, {"b.md": "two\n"})
     store.checkpoint()
@@ -317,16 +317,19 @@ def test_deleted_documents_are_remembered_with_their_last_hash(store):
     assert publish(store, {"a.md": "again\n"}).deleted() == ()
 
 
-def test_pinned_generations_outlive_the_schedule(store, clock, monkeypatch):
-    """A generation that evidence named is kept when its neighbours are dropped."""
-    monkeypatch.setattr(retention, "RECENT", 2)
-    monkeypatch.setattr(retention, "SCHEDULE", ())
+def test_pinned_generations_outlive_the_schedule(fs, clock):
+    """A generation that evidence named is kept when its neighbours are dropped, for as many days as history says."""
+    store = opened(fs, clock, history=History(generations=2, minutes=0, hours=0, days=0, evidence_days=3))
     publish(store, {"a.md": "version 0\n"})
     store.pin(1)
     for number in range(1, 6):
         publish(store, {"a.md": f"version {number}\n"})
     store.checkpoint()
     assert [one.generation for one in store.generations()] == [1, 5, 6]
+    clock.advance(3 * 24 * 3600)
+    publish(store, {"a.md": "version 6\n"})
+    store.checkpoint()
+    assert [one.generation for one in store.generations()] == [6, 7]
 
 
 def test_closing_makes_durable_and_releases_the_lock(fs):
@@ -352,7 +355,7 @@ def test_reopening_without_change_writes_nothing(fs):
 def test_processes_of_one_publish_each_keep_the_store_small(fs):
     """A hundred openings with one publish each leave few segments and no garbage."""
     for number in range(100):
-        store = opened(ForgetfulFilesystem(fs.disk), history=0)
+        store = opened(ForgetfulFilesystem(fs.disk), history=History(max_ratio=0))
         publish(store, {f"{number % 7}.md": f"version {number}\n"})
         store.close()
     assert len(fs.disk.names) <= merging.MAX_STORED + 5

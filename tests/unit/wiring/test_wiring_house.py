@@ -1,0 +1,26 @@
+"""How a configuration becomes the parts of a watch set."""
+
+import dataclasses
+
+from indexerd import config, store
+from indexerd.access import AccessRules
+from indexerd.config import Config, Socket
+from indexerd.model import Settings
+from indexerd.wiring.house import history_of
+
+
+def configured(**more) -> Config:
+    fields = {"state_dir": "/state", "socket": Socket(path="/s.sock"), "settings": Settings(), "access": AccessRules()}
+    return Config(profile="p", roots=(), **{**fields, **more})
+
+
+def test_the_whole_schedule_of_history_reaches_the_store():
+    """Each key of [history] is the value of the same name in the store."""
+    values = dict(zip(("generations", "minutes", "hours", "days", "evidence_days"), range(1, 6), strict=True))
+    given = config.History(**values, max_ratio=0.5)
+    assert dataclasses.asdict(history_of(configured(history=given))) == {**values, "max_ratio": 0.5}
+
+
+def test_configuration_and_store_have_one_default_of_history():
+    """A store opened without a word about history keeps what a configuration without a word keeps."""
+    assert history_of(configured()) == store.History()
