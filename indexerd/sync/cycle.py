@@ -144,6 +144,7 @@ class Cycle:
         """Take a slice into the draft and the ledger; return the files that must be read again."""
         draft.store(part, looked_ns)
         again: list[SourcePath] = []
+        gone: list[SourcePath] = []
         for outcome in part.outcomes:
             match outcome.result:
                 case "stored":
@@ -152,8 +153,13 @@ class Cycle:
                     self.ledger.note_equal(outcome.source_path, outcome.stat, looked_ns)
                 case "source_changed" | "unchanged":
                     again.append(outcome.source_path)
+                case _ if _is_held(outcome):
+                    self._hold(outcome, draft)
                 case _:
-                    self._refuse(outcome, draft)
+                    gone.append(outcome.source_path)
+                    self._note_unusable(outcome)
+        # All at once: each deletion is a segment of its own.
+        draft.delete(gone, self.ledger)
         return again
 
     def keep_held(self, draft: Draft) -> None:
@@ -191,17 +197,21 @@ class Cycle:
                 read.append(Sized(_wanted(path, snapshot, draft, redo=redo), size))
         return Work(tuple(read), tuple(decided.tombstones))
 
-    def _refuse(self, outcome: Outcome, draft: Draft) -> None:
-        path, reason = outcome.source_path, outcome.result
-        if reason == "source_unreadable" and outcome.detail not in _NOT_FOR_US:
-            if path in self.ledger or draft.holds(path):
-                self.ledger.note_held(path, outcome.detail)
-            else:
-                self.ledger.note_unusable(path, None, outcome.detail)
-            return
-        draft.delete([path], self.ledger)
-        if reason not in {"source_missing", "source_escapes_root"}:
-            self.ledger.note_unusable(path, outcome.stat, outcome.detail or reason)
+    def _hold(self, outcome: Outcome, draft: Draft) -> None:
+        path = outcome.source_path
+        if path in self.ledger or draft.holds(path):
+            self.ledger.note_held(path, outcome.detail)
+        else:
+            self.ledger.note_unusable(path, None, outcome.detail)
+
+    def _note_unusable(self, outcome: Outcome) -> None:
+        if outcome.result not in {"source_missing", "source_escapes_root"}:
+            self.ledger.note_unusable(outcome.source_path, outcome.stat, outcome.detail or outcome.result)
+
+
+def _is_held(outcome: Outcome) -> bool:
+    """Return whether a file may be there as it was and only cannot be looked at now."""
+    return outcome.result == "source_unreadable" and outcome.detail not in _NOT_FOR_US
 
 
 def _wanted(path: SourcePath, snapshot: Snapshot, draft: Draft, *, redo: bool) -> Wanted:

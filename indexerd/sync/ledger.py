@@ -9,12 +9,13 @@ See: docs/consistency.md (looking and reading).
 """
 
 from bisect import bisect_left
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
 from indexerd.model import ContentHash, SourcePath
 from indexerd.ports import SourceStat
+from indexerd.store import Snapshot
 from indexerd.sync.fingerprint import FingerprintCache
 from indexerd.sync.look import UNKNOWN_DEVICE, Look, Place, RootState
 from indexerd.sync.plan import SyncPlan, next_places
@@ -179,3 +180,9 @@ def is_within(path: SourcePath, scope: Collection[SourcePath]) -> bool:
             return True
         at = path.rfind("/", 0, at)
     return False
+
+
+def documents_of(snapshot: Snapshot) -> Iterator[tuple[SourcePath, ContentHash]]:
+    """Yield every living document with its hash."""
+    for live, index in snapshot.documents():
+        yield live.data.paths[index], ContentHash(live.data.content_hashes[index].tobytes())

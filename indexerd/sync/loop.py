@@ -29,8 +29,8 @@ from indexerd.sync.watcher import Watcher
 
 _log = logging.getLogger(__name__)
 
-# A bulk run of more files than this will not be over within anybody's wait.
-_LONG_RUN_FILES = 1000
+# No bulk run is quicker than this: what is left of one divided by it is how long a wait would be in vain at least.
+_FILES_PER_SECOND = 10_000
 # How often one who waits for the end looks whether it has failed meanwhile.
 _FAILURE_LOOK_SECONDS = 0.5
 
@@ -330,7 +330,7 @@ class SyncLoop:
         stepper = self._stepper
         progress = stepper.writer.progress()
         left = progress.total - progress.done if progress is not None else 0
-        return stepper.retry_at > deadline or left > _LONG_RUN_FILES
+        return stepper.retry_at > deadline or left > _FILES_PER_SECOND * (deadline - self._clock.monotonic())
 
     def _place_of(self, path: str) -> bytes:
         place = os.fsencode(path) if path.startswith("/") else self._sources.absolute(SourcePath(path))

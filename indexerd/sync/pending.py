@@ -24,6 +24,10 @@ LONGEST = 1.0
 HURRIED = 0.03
 
 
+# The number of what nobody waits for: larger than any.
+NOBODY = 1 << 62
+
+
 class Kind(Enum):
     """What an event says about the writer: it is done with the path, still at it, or only touched the inode."""
 
@@ -113,21 +117,23 @@ class Pending:
     _doubt_not_before: float = 0.0
     _survey_wanted: bool = False
 
-    def add(self, hints: Iterable[Hint], now: float, *, urgent: bool = False) -> int:
+    def add(self, hints: Iterable[Hint], now: float, *, urgent: bool = False, idle: bool = False) -> int:
         """Take hints in; return the number of the last one ever taken.
 
         Args:
             hints: Paths to look at.
             now: The present moment.
             urgent: They go before everything else.
+            idle: No cause is known, only time has passed: nobody waits for these.
         """
         for hint in hints:
-            self._number += 1
+            number = NOBODY if idle else self._next_number()
             entry = self._waiting.get(hint.path)
             if entry is None:
                 writing = hint.kind is Kind.WRITING
-                self._waiting[hint.path] = _Entry(self._number, now, now, writing, hint.tree, urgent, writing)
+                self._waiting[hint.path] = _Entry(number, now, now, writing, hint.tree, urgent, writing)
                 continue
+            entry.oldest = min(entry.oldest, number)
             entry.written = entry.written or hint.kind is Kind.WRITING
             entry.urgent = entry.urgent or urgent
             entry.tree = entry.tree or hint.tree
@@ -178,7 +184,7 @@ class Pending:
         if not hints and not reconcile:
             return None
         numbers = [hint.oldest for hint in hints] + ([doubt] if doubt else [])
-        return Batch(hints, reconcile, doubt, min(numbers, default=self._number + 1))
+        return Batch(hints, reconcile, doubt, min(numbers, default=NOBODY))
 
     def undo(self, batch: Batch, now: float, not_before: float) -> None:
         """Take a whole batch back as if it had never been handed out, to come again not before a moment."""
@@ -224,11 +230,12 @@ class Pending:
         unresolved = [entry.oldest for entry in self._waiting.values()]
         unresolved.extend(self._in_work)
         unresolved.extend(self._doubts)
-        return min(unresolved) - 1 if unresolved else self._number
+        return min(min(unresolved, default=NOBODY) - 1, self._number)
 
     def count(self) -> int:
-        """Return how many paths and doubts wait or are in work."""
-        return len(self._waiting) + self._in_work.total() + bool(self._doubts)
+        """Return how many paths and doubts wait or are in work, save those that nobody waits for."""
+        waiting = sum(entry.oldest != NOBODY for entry in self._waiting.values())
+        return waiting + self._in_work.total() - self._in_work[NOBODY] + bool(self._doubts)
 
     def doubtful(self) -> bool:
         """Return whether everything still has to be looked at."""

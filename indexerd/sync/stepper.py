@@ -17,12 +17,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from indexerd.indexing import settings_fingerprint
-from indexerd.model import ContentHash, Root, Settings, SourcePath
+from indexerd.model import Root, Settings
 from indexerd.ports import Clock, Sources, StoreFilesystem
 from indexerd.store import Snapshot, Store
 from indexerd.sync.bulk import Bulk
 from indexerd.sync.cycle import Cycle
-from indexerd.sync.ledger import Ledger
+from indexerd.sync.ledger import Ledger, documents_of
 from indexerd.sync.memory import load_cache, save_cache
 from indexerd.sync.pending import HURRIED, Batch, Hint, Kind, Pending, Writing
 from indexerd.sync.problems import Standing
@@ -51,6 +51,7 @@ _log = logging.getLogger(__name__)
 
 # Of one batch: more than a burst ever names, less than what would make a list slow to sort.
 _BATCH_PATHS = 20_000
+_BATCH_PATHS_IN_BULK = 500
 # What a step that failed is called in the status; both go when one succeeds.
 STEP_FAILURES = ("publish_failed", "sync_failed")
 
@@ -101,7 +102,7 @@ class Stepper:
         self.watcher = watcher
         self.identities = RootIdentities(root.path for root in self.roots)
         snapshot = store.snapshot()
-        self.ledger = Ledger(_indexed(snapshot), load_cache(fs))
+        self.ledger = Ledger(documents_of(snapshot), load_cache(fs))
         brief = Brief(self.roots, options.max_file_bytes, settings)
         self.writer = Writer(
             cycle=Cycle(
@@ -211,9 +212,10 @@ class Stepper:
         now = self.clock.monotonic()
         if self.repairs or (self.retry_at <= now and self.writer.results_ready()):
             return 0.0
-        # A timed wait may end a little early: a timer is not so urgent that it should be asked for twice.
-        moments = [self.timetable.next_moment() + TIMER_SLACK_SECONDS if self.timers else float("inf")]
         in_bulk = self.writer.bulk_running()
+        timer = self.timetable.next_moment(recent=not in_bulk) if self.timers else float("inf")
+        # A timed wait may end a little early: a timer is not so urgent that it should be asked for twice.
+        moments = [timer + TIMER_SLACK_SECONDS]
         hints = None if self.writer.redo and in_bulk else self.pending.next_due(surveys=not in_bulk)
         publish = self.writer.publish_due(now)
         moments += [max(moment, self.retry_at) for moment in (hints, publish) if moment is not None]
@@ -263,8 +265,11 @@ class Stepper:
     def _take(self, now: float) -> Batch | None:
         if self.retry_at > now or (self.writer.redo and self.writer.bulk_running()):
             return None
-        # Not amid a bulk run: a survey would list again what is still to be read.
-        return self.pending.take(now, _BATCH_PATHS, surveys=not self.writer.bulk_running())
+        if self.writer.bulk_running():
+            # A survey would list again what is still to be read; and little at a time, so that the run goes on beside
+            # it.
+            return self.pending.take(now, _BATCH_PATHS_IN_BULK, surveys=False)
+        return self.pending.take(now, _BATCH_PATHS)
 
     def _work(self, batch: Batch) -> None:
         began = self.clock.monotonic()
@@ -368,17 +373,18 @@ class Stepper:
         if now >= table.reconcile:
             table.reconcile = float("inf")
             self.pending.survey()
-        again = table.recent_due(now)
+        # Not amid a bulk run: it would only make that longer, and somebody may be waiting for its end.
+        again = [] if self.writer.bulk_running() else table.recent_due(now)
         if now >= table.sample:
             table.sample = now + SAMPLE_SECONDS
             again += map(self.writer.cycle.absolute, self.ledger.cache.sample(self.ledger.indexed, SAMPLE_FILES))
-        self.pending.add([Hint(path, Kind.TOUCHED) for path in again], now)
+        self.pending.add([Hint(path, Kind.TOUCHED) for path in again], now, idle=True)
 
     def _look_at_unwatched(self, folders: Sequence[bytes], now: float) -> None:
         """Look from time to time into folders whose changes nobody reports; entering them tries to watch them again."""
         if now >= self.timetable.refused_retry:
             self.timetable.refused_retry = now + REFUSED_RETRY_SECONDS
-            self.pending.add([Hint(folder, tree=True) for folder in folders], now)
+            self.pending.add([Hint(folder, tree=True) for folder in folders], now, idle=True)
 
     def _retry(self, now: float) -> None:
         """Look again at roots that were not there, and at everything when the watch has died."""
@@ -386,14 +392,6 @@ class Stepper:
         if now >= table.root_retry:
             table.root_retry = now + ROOT_RETRY_SECONDS
             gone = [os.fsencode(root.path) for root in self.roots if self.ledger.roots.get(root.label, "ok") != "ok"]
-            self.pending.add([Hint(path, tree=True) for path in gone], now)
+            self.pending.add([Hint(path, tree=True) for path in gone], now, idle=True)
         if self.watcher is not None and not self.watcher.statistics().alive:
             self.pending.doubt()
-
-
-def _indexed(snapshot: Snapshot) -> list[tuple[SourcePath, ContentHash]]:
-    """Return every living document with its hash."""
-    return [
-        (live.data.paths[index], ContentHash(live.data.content_hashes[index].tobytes()))
-        for live, index in snapshot.documents()
-    ]

@@ -114,7 +114,7 @@ class Timetable:
             del self._recent[path]
         return due
 
-    def next_moment(self) -> float:
-        """Return the earliest moment at which anything is due."""
-        first = min(self._recent.values(), default=float("inf"))
+    def next_moment(self, *, recent: bool = True) -> float:
+        """Return the earliest moment at which anything is due, with or without files too recent to trust."""
+        first = min(self._recent.values(), default=float("inf")) if recent else float("inf")
         return min(self.root_check, self.reconcile, self.sample, self.save, first)

@@ -150,3 +150,74 @@ def test_a_batch_holds_the_oldest_first_and_leaves_the_rest():
     first = pending.take(10.0, 4)
     assert [hint.path for hint in first.hints] == [b"/r/0", b"/r/1", b"/r/2", b"/r/3"]
     assert len(pending.take(10.0, 100).hints) == 6
+
+
+def test_what_nobody_waits_for_holds_nobody_up():
+    """A look for no known cause is handed out, but the barrier and the count do not know it."""
+    pending = Pending()
+    number = pending.add([Hint(NOTE)], 10.0)
+    pending.done(pending.take(10.0, 100))
+    pending.add([Hint(OTHER, Kind.TOUCHED)], 10.0, idle=True)
+    assert (pending.resolved_through(), pending.count()) == (number, 0)
+    batch = pending.take(10.0, 100)
+    assert [hint.path for hint in batch.hints] == [OTHER]
+    assert (pending.resolved_through(), pending.count()) == (number, 0)
+    pending.put_back(batch.hints, 10.0)
+    pending.done(batch)
+    assert (pending.resolved_through(), pending.count()) == (number, 0)
+
+
+def test_a_cause_that_comes_later_is_waited_for():
+    """An event for a path that waits without a cause makes the barrier wait for it."""
+    pending = Pending()
+    pending.add([Hint(NOTE, Kind.TOUCHED)], 10.0, idle=True)
+    number = pending.add([Hint(NOTE)], 10.1)
+    assert pending.resolved_through() < number
+    assert pending.count() == 1
+    pending.done(pending.take(10.1, 100))
+    assert pending.resolved_through() == number
+
+
+def test_a_survey_for_no_cause_holds_nobody_up():
+    """The regular scan is handed out once and never counted."""
+    pending = Pending()
+    pending.survey()
+    assert pending.resolved_through() == pending.last()
+    batch = pending.take(10.0, 100)
+    assert (batch.reconcile, batch.doubt, pending.count()) == (True, 0, 0)
+    assert pending.take(10.0, 100) is None
+
+
+def test_what_is_urgent_comes_alone():
+    """Urgent paths are handed out before older ones, and without them."""
+    pending = Pending()
+    pending.add([Hint(NOTE)], 10.0)
+    pending.add([Hint(OTHER)], 10.0, urgent=True)
+    assert [hint.path for hint in pending.take(10.0, 100).hints] == [OTHER]
+    assert [hint.path for hint in pending.take(10.0, 100).hints] == [NOTE]
+
+
+def test_a_batch_undone_is_as_if_it_had_not_been_taken():
+    """Its paths and its wish to look at everything come again."""
+    pending = Pending()
+    pending.add([Hint(NOTE)], 10.0)
+    number = pending.doubt()
+    pending.undo(pending.take(10.0, 100), 10.0, 11.0)
+    assert pending.resolved_through() < 1
+    assert pending.take(10.5, 100) is None
+    batch = pending.take(11.0, 100)
+    assert (len(batch.hints), batch.reconcile) == (1, True)
+    pending.done(batch)
+    assert pending.resolved_through() == number
+
+
+def test_amid_a_bulk_run_no_survey_is_handed_out():
+    """Doubts stay for later while hints go on."""
+    pending = Pending()
+    pending.add([Hint(NOTE)], 10.0)
+    pending.doubt()
+    assert pending.next_due(surveys=False) == 10.0
+    batch = pending.take(10.0, 100, surveys=False)
+    assert not batch.reconcile
+    assert pending.next_due(surveys=False) is None
+    assert pending.take(10.0, 100).reconcile
