@@ -75,13 +75,33 @@ def _document_mask(view: SegmentView, request: SearchRequest, modified: Modified
     mask = view.live.live.copy()
     if request.paths:
         mask &= _matching(segment, request.paths)
-    for tag in request.tags:
-        mask &= _listed(segment, [catalogue_of(segment, rules).tags.get(tag_key(tag), [])])
-    for key in {key for key, _ in request.where}:
-        values = [value_key(key, value) for name, value in request.where if name == key]
-        mask &= _listed(segment, [catalogue_of(segment, rules).values.get(value, []) for value in values])
+    mask &= carrying(segment, request.tags, request.where, rules)
     if request.since_ns is not None or request.until_ns is not None:
         _keep_modified(segment, mask, request, modified)
+    return mask
+
+
+def carrying(segment: "Segment", tags: Sequence[str], where: Sequence[tuple[str, str]], rules: AccessRules) -> Mask:
+    """Return which documents of a segment, dead ones too, carry some tags and front-matter values.
+
+    Args:
+        segment: The segment.
+        tags: Each must be there, or one below it.
+        where: Pairs of key and value; of several values of one key any will do.
+        rules: Give values to documents that have none.
+    """
+    mask = np.ones(segment.document_count, dtype=np.bool_)
+    if not (tags or where):
+        return mask
+    catalogue = catalogue_of(segment, rules)
+    wanted: dict[str, list[tuple[str, str]]] = {}
+    for name, value in where:
+        key = value_key(name, value)
+        wanted.setdefault(key[0], []).append(key)
+    for tag in tags:
+        mask &= _listed(segment, [catalogue.tags.get(tag_key(tag), [])])
+    for values in wanted.values():
+        mask &= _listed(segment, [catalogue.values.get(value, []) for value in values])
     return mask
 
 

@@ -13,12 +13,13 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from indexerd.access.rights import admits, rights
+from indexerd.access.rights import admits, effective_metadata, rights
 from indexerd.digests import document_id
 from indexerd.model import Document, SourcePath
 from indexerd.protocol import PROTOCOL_VERSION
 from indexerd.protocol.fields import Fields
 from indexerd.protocol.messages import Payload
+from indexerd.search.filters import carrying
 from indexerd.service.callers import Caller
 from indexerd.service.parts import Parts
 from indexerd.service.rendering import Json, metadata_fields, moment, path_fields
@@ -34,7 +35,7 @@ _PAGE_BYTES = 4 << 20
 class _Wanted:
     roles: frozenset[str]
     as_of: datetime.date
-    tags: frozenset[str]
+    tags: tuple[str, ...]
     where: tuple[tuple[str, str], ...]
     prefix: str
     after: str
@@ -77,7 +78,7 @@ class Listing:
         return _Wanted(
             roles=caller.acting_roles(fields.maybe_texts("roles")),
             as_of=fields.date("as_of") or self._parts.clock.today(),
-            tags=frozenset(tag.casefold() for tag in fields.texts("tags")),
+            tags=fields.texts("tags"),
             where=fields.pairs("where"),
             prefix=fields.text("prefix", "") or "",
             after=fields.text("after", "") or "",
@@ -86,13 +87,15 @@ class Listing:
 
     def _living(self, snapshot: Snapshot, wanted: _Wanted) -> Iterator[Json]:
         held = self._parts.sync.held()
-        after = wanted.after.encode()
+        after, access = wanted.after.encode(), self._parts.access
+        # By the same function as a query's filters: what the one finds the other lists.
+        chosen = {one.key: carrying(one.data, wanted.tags, wanted.where, access) for one in snapshot.segments}
         for segment, index in snapshot.documents():
             path = segment.data.paths[index]
             if (after and path.encode() <= after) or not path.startswith(wanted.prefix):
                 continue
             document = segment.data.document(index)
-            if _matches(document, wanted) and admits(rights(document, self._parts.access), wanted.roles, wanted.as_of):
+            if chosen[segment.key][index] and admits(rights(document, access), wanted.roles, wanted.as_of):
                 yield self._row(segment, index, document, held)
 
     def _row(self, segment: LiveSegment, index: int, document: Document, held: frozenset[SourcePath]) -> Json:
@@ -108,7 +111,7 @@ class Listing:
             "line_count": document.line_count,
             "chunks": behind - first,
             "tags": list(document.tags),
-            "metadata": metadata_fields(document.metadata),
+            "metadata": metadata_fields(effective_metadata(document, self._parts.access)),
             "document_hash": document.content_hash.hex(),
             "unsafe": [finding._asdict() for finding in document.unsafe],
             "problems": list(document.problems),
@@ -157,16 +160,3 @@ def _page(rows: Iterator[Json], limit: int) -> tuple[list[Json], bool]:
             return page, True
         page.append(row)
     return page, False
-
-
-def _matches(document: Document, wanted: _Wanted) -> bool:
-    tags = {tag.casefold() for tag in document.tags}
-    has_tags = all(tag in tags or any(own.startswith(f"{tag}/") for own in tags) for tag in wanted.tags)
-    return has_tags and all(_has(document, key, wanted.where) for key, _ in wanted.where)
-
-
-def _has(document: Document, key: str, where: tuple[tuple[str, str], ...]) -> bool:
-    """Any of the values asked for one key."""
-    value = document.metadata.get(key, ())
-    own = (value,) if isinstance(value, str) else value
-    return any(asked in own for name, asked in where if name == key)

@@ -2,6 +2,7 @@
 
 import pytest
 
+from indexerd.access import AccessRules, PathRule
 from indexerd.errors import ForbiddenError, RequestError
 from tests.fakes.service_parts import SmallHouse, guest
 
@@ -45,6 +46,27 @@ def test_filters_narrow_the_list(house):
     assert listed(house.call("documents", where={"kind": ["k3", "k4"]})) == ["d03.md", "d04.md"]
     assert listed(house.call("documents", where=["kind=k", "tags=t0"])) == ["d00.md", "d02.md", "d04.md", "d06.md"]
     assert listed(house.call("documents", prefix="d0", limit=2, after="d04.md")) == ["d05.md", "d06.md"]
+
+
+def test_filters_mean_what_they_mean_in_a_query():
+    """Without case, with or without `#`, and values that a rule gives to documents that have none count."""
+    rules = AccessRules(rules=(PathRule(match="**", metadata={"kind": "note"}),))
+    files = {
+        "a.md": "---\ntags: [Deep/Down]\nKind: Plan\n---\nword one\n",
+        "b.md": "---\ntags: [deeper]\n---\nword two\n",
+        "c.md": "word #deep three\n",
+    }
+    house = SmallHouse(files, access=rules)
+    for params, expected in (
+        ({"tags": ["#DEEP"]}, ["a.md", "c.md"]),
+        ({"where": ["kind=plan"]}, ["a.md"]),
+        ({"where": ["Kind= NOTE "]}, ["b.md", "c.md"]),
+        ({"where": ["kind=plan", "KIND=note"]}, ["a.md", "b.md", "c.md"]),
+        ({"tags": ["deep"], "where": {"kind": "note"}}, ["c.md"]),
+    ):
+        hits = house.call("query", text="word", **params)["hits"]
+        assert listed(house.call("documents", **params)) == sorted(hit["source_path"] for hit in hits) == expected
+    assert [row["metadata"].get("kind") for row in house.call("documents")["documents"]] == [None, "note", "note"]
 
 
 def test_hidden_documents_are_in_no_list(house):
