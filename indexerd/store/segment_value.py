@@ -118,7 +118,7 @@ class Segment:
             source_path=SourcePath(self.path_table[number]),
             digest=Digest(self.digests[number].tobytes()),
             content_hash=ContentHash(self.content_hashes[number].tobytes()),
-            size_bytes=int(self.sizes[number]),
+            size_bytes=self.sizes.item(number),
             line_count=lines,
             format=format_,
             title=title,
@@ -133,15 +133,16 @@ class Segment:
 
     def chunk(self, number: int) -> Chunk:
         """Return a chunk; its hash is computed from the kept text."""
+        # `item` gives a Python number at half the price of indexing.
         return Chunk(
-            LineSpan(int(self.start_lines[number]), int(self.end_lines[number])),
-            int(self.byte_starts[number]),
-            int(self.byte_ends[number]),
+            LineSpan(self.start_lines.item(number), self.end_lines.item(number)),
+            self.byte_starts.item(number),
+            self.byte_ends.item(number),
             content_hash(self.chunk_text(number).encode()),
-            int(self.occurrences[number]),
-            tuple(unpack(self.headings[int(self.heading_numbers[number])], _WHERE)),
-            bool(self.chunk_hit[number]),
-            int(self.columns_lines[number]),
+            self.occurrences.item(number),
+            tuple(unpack(self.headings[self.heading_numbers.item(number)], _WHERE)),
+            self.chunk_hit.item(number),
+            self.columns_lines.item(number),
         )
 
     def raw(self, number: int) -> memoryview:
@@ -150,10 +151,10 @@ class Segment:
 
     def chunk_text(self, number: int) -> str:
         """Return the exact slice of a chunk's decoded document."""
-        raw = self.raw(int(self.document_of_chunk[number]))
+        raw = memoryview(self.texts[self.document_of_chunk.item(number)])
         # Chunks are whole lines, and no UTF-8 sequence spans a line feed: decoding the slice is slicing the decoded
         # text.
-        return str(raw[int(self.byte_starts[number]) : int(self.byte_ends[number])], "utf-8", "replace")
+        return str(raw[self.byte_starts.item(number) : self.byte_ends.item(number)], "utf-8", "replace")
 
 
 @dataclass(frozen=True, slots=True, eq=False)

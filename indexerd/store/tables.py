@@ -36,7 +36,7 @@ class BytesTable:
         return len(self.offsets) - 1
 
     def __getitem__(self, number: int) -> bytes | memoryview:
-        return self.blob[self.offsets[number] : self.offsets[number + 1]]
+        return self.blob[self.offsets.item(number) : self.offsets.item(number + 1)]
 
     def lengths(self) -> npt.NDArray[np.int64]:
         """Return the length of each entry."""
