@@ -94,7 +94,8 @@ def test_an_edit_through_a_mapping_is_found_by_a_repair(rig):
     with (rig.root / "n.md").open("r+b") as file, mmap.mmap(file.fileno(), 5) as mapping:
         mapping[:5] = b"FIRST"
         mapping.flush()
-    assert rig.loop.repair(["n.md"], time.monotonic() + 5)
+    seen = rig.loop._sources.read("n.md")
+    assert rig.loop.repair({"n.md": seen}, time.monotonic() + 5) is not None
     assert rig.text("n.md") == "FIRST"
 
 
