@@ -108,6 +108,11 @@ def build_segment(
     )
 
 
+def document_of(source_path: SourcePath, raw: bytes, settings: Settings) -> Document:
+    """Return what a segment of this file would say of the document, without the cost of its words."""
+    return _index([(source_path, raw)], settings)[0].document
+
+
 def _rows(values: Sequence[bytes], width: int) -> np.ndarray[tuple[int, int], np.dtype[np.uint8]]:
     return np.frombuffer(b"".join(values), np.uint8).reshape(len(values), width)
 

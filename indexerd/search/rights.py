@@ -17,7 +17,7 @@ import numpy as np
 
 from indexerd.access.globs import matches
 from indexerd.access.rights import AccessRules, Rights, admits, rights
-from indexerd.indexing import build_segment
+from indexerd.indexing import document_of
 from indexerd.model import Settings, SourcePath
 
 if TYPE_CHECKING:
@@ -56,5 +56,4 @@ def _spoken_of(segment: "Segment", rules: AccessRules) -> list[int]:
 
 def hides(source_path: SourcePath, data: bytes, settings: Settings, rules: AccessRules, caller: Caller) -> bool:
     """Whether a document with these bytes is hidden from a caller."""
-    document = build_segment([(source_path, data)], settings).document(0)
-    return not admits(rights(document, rules), caller.roles, caller.as_of)
+    return not admits(rights(document_of(source_path, data, settings), rules), caller.roles, caller.as_of)

@@ -55,7 +55,7 @@ class Upkept(Protocol):
 
 
 class Upkeep:
-    """Runs the upkeep; `wake` after each publish."""
+    """Runs the upkeep; `wake` after each publish: it costs nothing while the thread looks by itself anyway."""
 
     def __init__(
         self, store: Upkept, unsynced: Callable[[], bool], report: Callable[[str, Exception | None], None]
@@ -68,6 +68,7 @@ class Upkeep:
         self._thread: threading.Thread | None = None
         self._back_off = _BACK_OFF_SECONDS[0]
         self._merged = False
+        self._sleeps = False
 
     def start(self) -> None:
         """Start the thread."""
@@ -84,8 +85,10 @@ class Upkeep:
             self._thread = None
 
     def wake(self) -> None:
-        """Look at once whether something is due."""
-        self._woken.set()
+        """Look soon whether something is due."""
+        # Each thread that runs beside a publish makes it wait for the interpreter.
+        if self._sleeps:
+            self._woken.set()
 
     def once(self) -> bool:
         """Do what is due now; return whether anything was done.
@@ -121,9 +124,11 @@ class Upkeep:
                 continue
             self._report("upkeep_failed", None)
             self._back_off = _BACK_OFF_SECONDS[0]
+            # Set before the question: a publish that comes after the answer finds it set.
+            self._sleeps = True
             if busy or self._unsynced():
-                settled = False
-                self._woken.wait(_LOOK_SECONDS)
+                settled = self._sleeps = False
+                self._stopping.wait(_LOOK_SECONDS)
             elif not self._woken.wait(None if settled else _SETTLED_SECONDS):
                 settled = True
                 self._give_back_memory()
