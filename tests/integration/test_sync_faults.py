@@ -91,6 +91,7 @@ def test_after_lost_events_nobody_is_told_current_before_the_scan(tmp_path):
         assert len(rig.paths()) == 100
 
 
+@pytest.mark.slow
 @is_root
 @pytest.mark.root
 def test_overflow_upon_overflow_is_made_up_for_with_few_scans(tmp_path):
@@ -130,6 +131,7 @@ def test_folders_beyond_the_watch_limit_are_looked_at_instead(tmp_path):
         assert rig.loop.status().watches == 61
 
 
+@pytest.mark.slow
 @is_root
 @pytest.mark.root
 def test_the_watch_limit_reached_later_is_noticed(tmp_path):
@@ -222,6 +224,7 @@ def test_an_unreadable_file_is_held_and_the_others_go_on():
         assert rig.loop.held() == frozenset()
 
 
+@pytest.mark.slow
 def test_an_unreadable_root_holds_everything():
     """A root without permissions is no empty root."""
     with plain_user_folder() as folder, Rig(folder) as rig:
@@ -355,6 +358,7 @@ def test_an_unexpected_error_in_a_step_is_named_and_outlived(tmp_path, monkeypat
         assert rig.text("n.md") == "second"
 
 
+@pytest.mark.slow
 def test_a_killed_worker_process_costs_nothing(tmp_path):
     """Workers killed in the middle of a first index: every file is indexed all the same."""
     with Rig(tmp_path, watch=False, workers=2) as rig:
@@ -379,6 +383,7 @@ def test_a_killed_worker_process_costs_nothing(tmp_path):
             killer.join()
 
 
+@pytest.mark.slow
 def test_a_file_that_never_holds_still_is_listed_by_one_shot(tmp_path):
     """One shot gives a file that changes during every read up after a while, says so, and indexes the rest."""
     with Rig(tmp_path, watch=False) as rig:

@@ -268,6 +268,7 @@ def test_a_burst_becomes_few_generations(rig):
     assert rig.generation() - before < 150
 
 
+@pytest.mark.slow
 def test_nothing_happens_at_idle(rig):
     """After it has settled: no publish, no read, hardly any processor time, and reading files wakes nobody."""
     for number in range(200):
@@ -333,6 +334,7 @@ def test_many_who_ask_at_once_are_all_told_the_truth(rig):
     assert wrong == []
 
 
+@pytest.mark.slow
 def test_a_switch_of_branches_leaves_the_right_files(rig, tmp_path):
     """Ten checkouts to and fro between two branches of a hundred files end in the index of the last."""
 
@@ -468,6 +470,7 @@ def edit_unseen(path, text):
         mapping.flush()
 
 
+@pytest.mark.slow
 def test_a_file_too_recent_to_trust_is_read_again_by_itself(rig):
     """A second write right after the first, without any event, is found within a few seconds."""
     rig.write("n.md", "first")
@@ -476,6 +479,7 @@ def test_a_file_too_recent_to_trust_is_read_again_by_itself(rig):
     rig.until(lambda: rig.text("n.md") == "FIRST")
 
 
+@pytest.mark.slow
 def test_a_change_of_which_nothing_tells_is_found_by_the_rolling_sample(rig):
     """Bytes that changed under an unchanged stat are found when the sample comes by."""
     rig.until(lambda: not rig.loop._stepper.timetable._recent)
