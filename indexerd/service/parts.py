@@ -65,8 +65,8 @@ class Generations(Protocol):
 class Synchroniser(Protocol):
     """The sync, as a caller sees it. Deadlines are moments of the monotonic clock."""
 
-    def barrier(self, deadline: float) -> Barrier:
-        """Wait until everything written before now is searchable, or the deadline."""
+    def barrier(self, deadline: float, earlier: Barrier | None = None) -> Barrier:
+        """Wait until everything written before now, or before an earlier call, is searchable, or the deadline."""
         ...
 
     def repair(self, reads: Mapping[SourcePath, SourceRead | SourceFault], deadline: float) -> Snapshot | None:

@@ -32,6 +32,8 @@ from indexerd.sync.status import Barrier
 _DEFAULT_WAIT_MS = 100
 # Others than the owner hold a thread of the daemon while they wait: not for long.
 _LONGEST_WAIT_MS, _LONGEST_WAIT_OF_OTHERS_MS = 60_000, 1_000
+# Of the wait, the barrier leaves this much (half of a short one) to repair: what it waits for is often another file.
+_KEPT_FOR_REPAIR_SECONDS = 0.05
 _MAX_K = 1_000_000
 _K_PEOPLE, _K_EVIDENCE = 10, 8
 _NOTHING: Mapping[SourcePath, Seen] = MappingProxyType({})
@@ -168,7 +170,8 @@ class Searching:
         asked = read_asked(params, caller, clock.now_ns, evidence=evidence)
         started = clock.monotonic()
         deadline = started + asked.wait_seconds
-        barrier = self._parts.sync.barrier(deadline if may_wait else started)
+        kept = 0.0 if asked.generation is not None else min(asked.wait_seconds / 2, _KEPT_FOR_REPAIR_SECONDS)
+        barrier = self._parts.sync.barrier(deadline - kept if may_wait else started)
         if barrier.state == "pending" and not may_wait and asked.wait_seconds > 0:
             return None
         building = barrier.state == "building"
@@ -178,6 +181,9 @@ class Searching:
             if not may_wait:
                 return None
             found, waited_more = self._repaired(found, asked, deadline, building=building)
+            waited += waited_more
+        if barrier.state == "pending" and asked.generation is None and clock.monotonic() < deadline:
+            found, barrier, waited_more = self._waited_on(found, asked, barrier, deadline)
             waited += waited_more
         timing = _Timing(barrier, waited, clock.monotonic() - started - waited)
         return self._reply(caller, asked, found, timing)
@@ -214,6 +220,25 @@ class Searching:
                 break
             found = self._search(snapshot, asked, seen, building=building)
         return found, waited
+
+    def _waited_on(
+        self, found: _Found, asked: Asked, barrier: Barrier, deadline: float
+    ) -> tuple[_Found, Barrier, float]:
+        """Wait for the rest of what was written, and search once more if that comes in time.
+
+        Returns:
+            What to answer, the barrier that holds for it, and the seconds spent waiting.
+        """
+        rest = self._parts.sync.barrier(deadline, barrier)
+        if rest.state != "current":
+            return found, barrier, rest.waited_seconds
+        newer, waited = self._search(self._parts.store.snapshot(), asked, building=False), rest.waited_seconds
+        if newer.outcome.unproved:
+            newer, waited_more = self._repaired(newer, asked, deadline, building=False)
+            waited += waited_more
+        # An answer without a hole that may lack the newest is better than one that has a hole.
+        is_whole = not newer.outcome.unproved or bool(found.outcome.unproved)
+        return (newer, rest, waited) if is_whole else (found, barrier, waited)
 
     def _snapshot(self, caller: Caller, asked: Asked) -> Snapshot:
         current, generation = self._parts.store.snapshot(), asked.generation

@@ -137,11 +137,12 @@ class SyncLoop:
 
     # What others ask.
 
-    def barrier(self, deadline: float) -> Barrier:
+    def barrier(self, deadline: float, earlier: Barrier | None = None) -> Barrier:
         """Wait until everything written before this call is searchable.
 
         Args:
             deadline: Moment of the monotonic clock at which to stop waiting.
+            earlier: An answer that was not in time; then what was written before that one is waited for.
 
         Returns:
             `current`: it is. `pending`: not in time. `building`: a first index, or one for new settings, is being made.
@@ -150,8 +151,9 @@ class SyncLoop:
         if self._thread is None:
             # One shot: as current as its last run, which comes before any question.
             return Barrier("pending" if self._stepper.reconciled_at is None else "current", 0.0)
-        state = self._wait_for(self._seen_so_far(), deadline)
-        return Barrier(state, self._clock.monotonic() - began)
+        number = self._seen_so_far() if earlier is None else earlier.number
+        state = self._wait_for(number, deadline)
+        return Barrier(state, self._clock.monotonic() - began, number)
 
     def repair(self, reads: Reads, deadline: float) -> Snapshot | None:
         """Publish what a query saw of some files, before everything else.

@@ -19,10 +19,14 @@ BarrierState = Literal["current", "pending", "building"]
 
 
 class Barrier(NamedTuple):
-    """The answer to "is everything written before now searchable?", and how long it took to say so."""
+    """The answer to "is everything written before now searchable?", and how long it took to say so.
+
+    `number` stands for what was waited for: with it the wait can be gone on with.
+    """
 
     state: BarrierState
     waited_seconds: float
+    number: int = 0
 
 
 class RootStatus(NamedTuple):

@@ -23,7 +23,11 @@ class OneShot:
         self._sync = sync
         self._compared = False
 
-    def barrier(self, deadline: float) -> Barrier:  # noqa: ARG002 - there is nobody else to wait for
+    def barrier(
+        self,
+        deadline: float,  # noqa: ARG002 - there is nobody else to wait for
+        earlier: Barrier | None = None,  # noqa: ARG002 - as above
+    ) -> Barrier:
         """Compare everything with the disk, if that was not done yet."""
         if not self._compared:
             self.sync_once()

@@ -112,7 +112,11 @@ class _Elsewhere:
     def __init__(self, snapshot: Snapshot, roots: tuple[RootStatus, ...]) -> None:
         self._snapshot, self._roots = snapshot, roots
 
-    def barrier(self, deadline: float) -> Barrier:  # noqa: ARG002 - waiting would change nothing
+    def barrier(
+        self,
+        deadline: float,  # noqa: ARG002 - waiting would change nothing
+        earlier: Barrier | None = None,  # noqa: ARG002 - as above
+    ) -> Barrier:
         return Barrier("pending", 0.0)
 
     def repair(

@@ -30,15 +30,21 @@ class ScriptedSync:
         self.clock = clock
         self.state = "current"
         self.barrier_takes = 0.0
+        self.on_barrier = lambda: None
         self.on_repair = lambda reads: None
         self.repairs = []
         self.asked = []
         self.held_paths = frozenset()
 
-    def barrier(self, deadline):
-        waits = max(0.0, min(self.barrier_takes, deadline - self.clock.monotonic()))
+    def barrier(self, deadline, earlier=None):
+        if earlier is None:
+            self.reached_at = self.clock.monotonic() + self.barrier_takes
+        waits = max(0.0, min(self.reached_at, deadline) - self.clock.monotonic())
         self.clock.advance(waits)
-        return Barrier(self.state if waits == self.barrier_takes else "pending", waits)
+        if self.clock.monotonic() < self.reached_at:
+            return Barrier("pending", waits)
+        self.on_barrier()
+        return Barrier(self.state, waits)
 
     def repair(self, reads, deadline):
         self.repairs.append((dict(reads), deadline))

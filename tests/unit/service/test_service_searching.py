@@ -173,6 +173,34 @@ def test_the_wait_is_bounded_by_wait_ms_and_told(house):
     assert house.call("query", text="quokka", wait_ms=6000)["freshness"] == {"state": "current", "waited_ms": 5000.0}
 
 
+def test_a_file_is_repaired_while_the_barrier_waits_for_others(house):
+    """The barrier leaves time for repair, and the answer without a hole says that it may lack the newest."""
+    house.sync.barrier_takes = 5.0
+    house.write("a.md", "a quokka, second version\n")
+    house.sync.on_repair = house.publish_seen
+    result = house.call("query", text="quokka", wait_ms=100)
+    assert [hit["text"] for hit in result["hits"]] == ["a quokka, second version\n"]
+    assert result["freshness"] == {"state": "pending", "waited_ms": 100.0}
+
+
+def test_what_comes_late_but_within_the_wait_is_in_the_answer(house):
+    """A barrier that is reached in the last half of the wait is followed by one more search."""
+    house.sync.barrier_takes = 0.08
+    house.sync.on_barrier = lambda: house.save({"c.md": "another quokka\n"})
+    result = house.call("query", text="quokka", wait_ms=100)
+    assert sorted(paths(result)) == ["a.md", "c.md"]
+    assert result["freshness"] == {"state": "current", "waited_ms": 80.0}
+
+
+def test_an_answer_without_a_hole_is_kept_if_a_later_one_has_one(house):
+    """What changes again behind a late barrier does not take away what was proved before."""
+    house.sync.barrier_takes = 0.08
+    house.sync.on_barrier = lambda: house.write("a.md", "a quokka, second version\n")
+    result = house.call("query", text="quokka", wait_ms=100)
+    assert paths(result) == ["a.md"]
+    assert result["freshness"]["state"] == "pending"
+
+
 def test_an_empty_answer_while_building_says_so():
     """Nothing found is not the same as not yet there."""
     house = SmallHouse()
