@@ -21,12 +21,17 @@ from indexerd.model import Root, Settings
 given = json.loads(sys.argv[1])
 roots = tuple(Root(label=f"r{n}", path=path, prefixed=len(given["roots"]) > 1) for n, path in enumerate(given["roots"]))
 config = Config(
-    profile="test", roots=roots, state_dir=given["state"], settings=Settings(), access=AccessRules(),
+    profile="test", roots=roots, state_dir=given["state"], settings=Settings(**given["settings"]), access=AccessRules(),
     socket=Socket(path=given["socket"]),
 )
 say = lambda word: print(word, flush=True)
+def answering():
+    say("answering")
+    if given["hold"]:
+        sys.stdin.readline()
+exec(given["before"])
 try:
-    hooks = {"on_answering": lambda: say("answering"), "on_ready": lambda status: say("ready")}
+    hooks = {"on_answering": answering, "on_ready": lambda status: say("ready")}
     sys.exit(run(config, **hooks, **given["options"]))
 except IndexerdError as error:
     say(f"{type(error).__name__}: {error}")
@@ -44,15 +49,37 @@ def wait_for(condition, seconds=30.0):
 
 
 class DaemonProcess:
-    """Starts one daemon; `close` kills what is left of it."""
+    """Starts one daemon; `close` kills what is left of it.
 
-    def __init__(self, roots, place: Path, *, state=None, socket=None, **options) -> None:
+    `settings` are fields of `Settings`, `before` is code that runs in the process before the daemon does, `hold` keeps
+    it from its first scan until `release`, `environ` is added to the environment, `through` is a command that starts
+    it.
+    """
+
+    def __init__(
+        self,
+        roots,
+        place: Path,
+        *,
+        state=None,
+        socket=None,
+        settings=None,
+        before="",
+        hold=False,
+        environ=None,
+        through=(),
+        **options,
+    ) -> None:
         self.state = str(state or place / "state")
         self.socket = str(socket or place / "run" / "d.sock")
-        given = {"roots": [str(root) for root in roots], "state": self.state, "socket": self.socket, "options": options}
-        environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+        places = {"roots": [str(root) for root in roots], "state": self.state, "socket": self.socket}
+        given = {**places, "options": options, "settings": settings or {}, "before": before, "hold": hold}
         self.process = subprocess.Popen(
-            [sys.executable, "-c", _PROGRAM, json.dumps(given)], stdout=subprocess.PIPE, text=True, env=environment
+            [*through, sys.executable, "-c", _PROGRAM, json.dumps(given)],
+            stdin=subprocess.PIPE if hold else None,
+            stdout=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2]), **(environ or {})},
         )
 
     def said(self) -> str:
@@ -64,6 +91,11 @@ class DaemonProcess:
         words = [self.said(), self.said()]
         assert words == ["answering", "ready"], words
         return self
+
+    def release(self) -> None:
+        """Let one that is held go on to its first scan."""
+        self.process.stdin.write("\n")
+        self.process.stdin.flush()
 
     def call(self, method, **params):
         """Ask it."""
@@ -88,3 +120,5 @@ class DaemonProcess:
             self.process.kill()
         self.process.wait(30)
         self.process.stdout.close()
+        if self.process.stdin is not None:
+            self.process.stdin.close()
