@@ -20,7 +20,7 @@ from indexerd.config import Config, holds
 from indexerd.errors import RequestError, StoreLockedError
 from indexerd.naming import encode_name
 
-Need = Literal["fresh", "store", "read"]
+Need = Literal["fresh", "store", "read", "sources"]
 
 
 @contextmanager
@@ -31,7 +31,8 @@ def asking_backend(selection: Selection, place: Place, *, allow_local: bool, nee
         selection: Which watch set the flags name, if any.
         place: Where the command runs.
         allow_local: Whether this process may answer where no daemon runs.
-        need: What local work begins with: bringing the index up to date, taking the store, or reading it as it is.
+        need: What local work begins with: bringing the index up to date, taking the store, reading it as it is, or
+            nothing but knowing the roots.
 
     Raises:
         UnreachableError: No daemon runs and local work is not allowed or has nothing to work on.
@@ -48,16 +49,17 @@ def asking_backend(selection: Selection, place: Place, *, allow_local: bool, nee
 
 
 def _local(config: Config, need: Need) -> Backend:
-    from indexerd.cli.local import open_as_it_is, open_fresh, open_store  # noqa: PLC0415 - numpy only where work is done here
+    from indexerd.cli import local  # noqa: PLC0415 - numpy only where work is done here
 
+    without_sync = {"read": local.open_as_it_is, "store": local.open_store, "sources": local.open_sources}
     if need != "fresh":
-        return open_as_it_is(config) if need == "read" else open_store(config)
+        return without_sync[need](config)
     try:
-        backend, report = open_fresh(config)
+        backend, report = local.open_fresh(config)
     except StoreLockedError:
         # Somebody else brings it up to date just now: what is published is proved against the disk all the same.
         write(2, b"indexerd: another process is at work on this index: answering from its last generation\n")
-        return open_as_it_is(config)
+        return local.open_as_it_is(config)
     changes = "".join(
         f", {count(cast('int', report[f'documents_{what}']), 'document')} {what}"
         for what in ("added", "updated", "deleted")

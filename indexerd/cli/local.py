@@ -18,6 +18,7 @@ from indexerd.model import Root
 from indexerd.store import fsck
 from indexerd.store.fsio import RealStoreFilesystem
 from indexerd.wiring import open_local, open_reading
+from indexerd.wiring import open_sources as sources_of
 from indexerd.wiring import stored_roots as roots_of
 
 
@@ -46,6 +47,11 @@ def open_as_it_is(config: Config) -> Backend:
     if reading is None:
         raise NotFoundError(f"{config.state_dir}: nothing is published here yet")
     return reading
+
+
+def open_sources(config: Config) -> Backend:
+    """Return who answers what needs the sources alone, whether there is an index or not."""
+    return sources_of(config)
 
 
 def open_store(config: Config) -> Backend:

@@ -118,9 +118,13 @@ def from_here(citation: str, cwd: str) -> str | None:
 @as_json
 @selecting
 def verify_command(citation: str, is_json: bool, **flags: object) -> int:
-    """Say whether a full citation (…#L12-L18@sha256:HEX) still holds."""
-    with asking_backend(take_selection(flags), here(), allow_local=True, need="read") as backend:
-        result = backend.call("verify", {"citation": citation})
+    """Say whether a full citation (…#L12-L18@sha256:HEX) still holds.
+
+    Needs no index: its path may also lead to any file from the current directory.
+    """
+    from indexerd.cli.verifying import verified  # noqa: PLC0415 - the service only where it is needed
+
+    result = verified(citation, take_selection(flags), here())
     state = str(result["state"])
     if is_json:
         _print_json(result)

@@ -1,6 +1,6 @@
 """`verify` and `show`: what stands at a citation now, read from the source itself.
 
-Owns: the verdicts fresh, moved, changed, gone, unreadable; which name of a file a request may use.
+Owns: which name of a file a request may use.
 Knows nothing of: ranking, the index's own text (the source decides).
 Invariants: 1. text and verdict come from one read. 2. a document that the caller may not see answers like one that is
     not there.
@@ -24,6 +24,21 @@ from indexerd.service.lines import Lines
 from indexerd.service.parts import Parts
 from indexerd.service.paths import named_source
 from indexerd.service.rendering import Json, moment, path_fields
+from indexerd.service.verdict import verdict_on_lines, verdict_on_source
+
+
+def full_citation(text: str) -> Citation:
+    """Read a citation with a hash.
+
+    Raises:
+        RequestError: It is none.
+    """
+    cited = parse_citation(text)
+    if cited is None:
+        raise RequestError("a citation looks like path#L12-L18 or path#L12-L18@sha256:…")
+    if cited.content_hash is None:
+        raise RequestError("a citation without @sha256:… names lines, not text: nothing can be verified")
+    return cited
 
 
 class Citations:
@@ -39,18 +54,13 @@ class Citations:
             RequestError: It is no citation with a hash.
         """
         fields = Fields(params)
-        cited = self._citation(fields.required_text("citation"))
+        cited = self._with_named(full_citation(fields.required_text("citation")))
         roles, as_of = caller.acting_roles(fields.maybe_texts("roles")), fields.date("as_of")
         fields.close()
-        if cited.content_hash is None:
-            raise RequestError("a citation without @sha256:… names lines, not text: nothing can be verified")
         found = self._read(cited.source_path, roles, as_of)
         result: Json = {"protocol": PROTOCOL_VERSION, "citation": str(cited), "source_path": cited.source_path}
         result |= path_fields(self._parts.sources.absolute(cited.source_path))
-        if isinstance(found, SourceFault):
-            state = "gone" if found.code == "source_missing" else "unreadable"
-            return result | {"state": state, "moved_to": [], "detail": found.detail}
-        return result | _verdict(cited, Lines(found.data)) | {"document_hash": content_hash(found.data).hex()}
+        return result | verdict_on_source(cited, found)
 
     def show(self, caller: Caller, params: Payload) -> Json:
         """Give the present text of a citation, or of a path and lines.
@@ -80,7 +90,7 @@ class Citations:
         now = Citation(source_path=cited.source_path, span=span, content_hash=content_hash(text.encode()))
         verdict: Json = {"state": None, "moved_to": []}
         if cited.content_hash is not None:
-            verdict = _verdict(cited, lines)
+            verdict = verdict_on_lines(cited, lines)
         return {
             "protocol": PROTOCOL_VERSION,
             "source_path": cited.source_path,
@@ -113,12 +123,6 @@ class Citations:
             raise RequestError("end_line lies before start_line")
         return Citation(source_path=named_source(self._parts, path), span=span), first is None and last is None
 
-    def _citation(self, text: str) -> Citation:
-        cited = parse_citation(text)
-        if cited is None:
-            raise RequestError("a citation looks like path#L12-L18 or path#L12-L18@sha256:…")
-        return self._with_named(cited)
-
     def _with_named(self, cited: Citation) -> Citation:
         return Citation(
             source_path=named_source(self._parts, cited.source_path), span=cited.span, content_hash=cited.content_hash
@@ -140,16 +144,3 @@ class Citations:
 
 def _cause(found: SourceRead | SourceFault) -> str:
     return f" ({found.detail})" if isinstance(found, SourceFault) and found.code != "source_missing" else ""
-
-
-def _verdict(cited: Citation, lines: Lines) -> Json:
-    assert cited.content_hash is not None
-    if lines.has(cited.span) and lines.hash_of(cited.span) == cited.content_hash:
-        return {"state": "fresh", "moved_to": [], "detail": ""}
-    places = lines.find(cited.content_hash, cited.span)
-    moved = [
-        str(Citation(source_path=cited.source_path, span=span, content_hash=cited.content_hash))
-        for span in places.spans
-    ]
-    detail = "" if places.complete else "the document is too long to be searched whole"
-    return {"state": "moved" if moved else "changed", "moved_to": moved, "detail": detail}

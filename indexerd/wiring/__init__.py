@@ -10,7 +10,16 @@ See: ARCHITECTURE.md (the composition root).
 
 from indexerd.wiring.ground import check_ground, stored_roots
 from indexerd.wiring.house import House, open_local
-from indexerd.wiring.reading import open_reading
+from indexerd.wiring.reading import open_reading, open_sources
 from indexerd.wiring.resident import Daemon, open_daemon
 
-__all__ = ["Daemon", "House", "check_ground", "open_daemon", "open_local", "open_reading", "stored_roots"]
+__all__ = [
+    "Daemon",
+    "House",
+    "check_ground",
+    "open_daemon",
+    "open_local",
+    "open_reading",
+    "open_sources",
+    "stored_roots",
+]

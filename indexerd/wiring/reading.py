@@ -8,17 +8,19 @@ See: docs/operations.md (without a daemon).
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from indexerd.clock import SystemClock
 from indexerd.config import Config
 from indexerd.errors import ConfigError, StoreLockedError
-from indexerd.model import SourcePath
+from indexerd.model import Root, SourcePath
 from indexerd.ports import SourceFault, SourceRead
 from indexerd.service.dispatch import Service
 from indexerd.service.parts import Identity, Parts
 from indexerd.sources import SourceTree
 from indexerd.store import GenerationInfo, Snapshot, open_reader
 from indexerd.store.fsio import RealStoreFilesystem
+from indexerd.store.snapshot import make_snapshot
 from indexerd.sync.status import Barrier, RootStatus, SyncReport, SyncStatus
 from indexerd.wiring.ground import stored_roots
 from indexerd.wiring.house import engine_of, owner_of
@@ -31,7 +33,7 @@ class Reading:
     """Answers the methods that need no writer."""
 
     def __init__(self, config: Config, snapshot: Snapshot) -> None:
-        roots = stored_roots(config.state_dir)
+        roots = _roots(config)
         sources = SourceTree(roots, config.max_file_bytes)
         admission = admission_of(config)
         self._owner = owner_of(admission)
@@ -81,6 +83,19 @@ def open_reading(config: Config) -> Reading | None:
     finally:
         fs.close()
     return Reading(config, snapshot) if snapshot is not None else None
+
+
+def open_sources(config: Config) -> Reading:
+    """Answer what needs the sources and no index (`verify`): nothing of the store is read but the form of its paths."""
+    return Reading(config, make_snapshot(store_id="", generation=0, durable=False, settings="", parts=()))
+
+
+def _roots(config: Config) -> tuple[Root, ...]:
+    """Return the roots that the store knows, and those configured that it has not seen yet."""
+    known = stored_roots(config.state_dir)
+    paths = {root.path for root in known}
+    new = tuple(root for root in config.roots if root.path not in paths)
+    return (*known, *(replace(root, prefixed=root.prefixed or bool(known)) for root in new))
 
 
 class _Fixed:

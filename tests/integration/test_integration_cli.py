@@ -1,5 +1,6 @@
 """The command line against a real daemon, and without one."""
 
+import hashlib
 import json
 import os
 import shutil
@@ -332,6 +333,42 @@ def test_lists_need_no_daemon(synced):
         assert synced.run(command, "--state-dir", "missing").returncode == 2, command
 
 
+def test_verify_needs_no_index(home):
+    """A citation holds or not in any folder: without a profile, beside an index of another folder, below a new root."""
+    text = "Install the package with apt.\n"
+    hash_of = hashlib.sha256(text.encode()).hexdigest()
+    plain = home.base / "plain"
+    (plain / "notes").mkdir(parents=True)
+    (plain / "notes/50%25.md").write_text(f"# Setup\n\n{text}")
+    name = f"notes/50%25.md#L3-L3@sha256:{hash_of}"
+
+    def verdicts():
+        fresh, gone = home.run("verify", name, cwd=plain), home.run("verify", f"no/{name}", cwd=plain)
+        there = home.run("verify", f"{plain}/{name}", cwd="/")
+        assert (fresh.returncode, there.returncode, gone.returncode) == (0, 0, 1), (fresh, there, gone)
+        return lines(fresh) + lines(there) + lines(gone)
+
+    assert verdicts() == ["fresh", "fresh", "gone"]
+    assert not (home.base / "state").exists()
+    home.run("sync", home.docs)
+    assert verdicts() == ["fresh", "fresh", "gone"]
+    assert lines(home.run("verify", f"setup.md#L3-L3@sha256:{hash_of}", cwd=home.docs / "guide")) == ["fresh"]
+    (plain / "notes/50%25.md").write_text(f"# Setup\n\nnew\n{text}")
+    moved = home.json("verify", name, cwd=plain, status=1)
+    assert (moved["state"], moved["moved_to"]) == ("moved", [name.replace("L3-L3", "L4-L4")])
+
+
+def test_verify_hides_below_a_root_what_its_rules_hide(home):
+    """A role decides below a root, with an index or without one; elsewhere the file's permissions do."""
+    secret = home.write("board.md", "---\nacl: [board]\n---\nsecret\n")
+    name = f"board.md#L4-L4@sha256:{hashlib.sha256(b'secret' + bytes([10])).hexdigest()}"
+    home.run("sync", home.docs)
+    assert lines(home.run("verify", name)) == ["gone"]
+    copy = home.base / "board.md"
+    copy.write_bytes(secret.read_bytes())
+    assert lines(home.run("verify", name, cwd=home.base)) == ["fresh"]
+
+
 def test_syncing_one_file_leaves_the_others(home):
     """Naming one path never touches the rest; a named file that is gone is removed."""
     home.run("sync", home.docs)
@@ -386,7 +423,7 @@ def test_query_without_a_daemon_brings_the_index_up_to_date_and_says_so(home):
         (["nope"], 2),
         (["watch", ".", "--max-chars", "5"], 78),
         (["watch", ".", "guide"], 78),
-        (["verify", "no citation"], 3),
+        (["verify", "no citation"], 2),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else str(value),
 )
