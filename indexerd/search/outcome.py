@@ -58,7 +58,7 @@ REASONS: Mapping[RejectionCode, str] = MappingProxyType(
         "proof_budget": "the limit on reading for proof was reached",
         "duplicate_evidence": "the same text is given already",
         "budget_exceeded": "the block does not fit into the budget",
-        "low_coverage": "the passage holds too little of the query",
+        "low_coverage": "the chunk holds too little of the query",
         "document_limit": "the document gave its share of hits",
         "top_k_reached": "enough hits were found",
         "examined_limit": "the limit on candidates looked at was reached",
@@ -93,7 +93,7 @@ class Highlight(NamedTuple):
 
 
 class Hit(NamedTuple):
-    """One proved passage. `text` is cut from the bytes that proved it.
+    """One proved chunk. `text` is cut from the bytes that proved it.
 
     Attributes:
         n: Place, from 1.
@@ -102,8 +102,8 @@ class Hit(NamedTuple):
         column: Byte in that line at which the match begins, from 1.
         excerpt: Whole lines around `line`, or the part of one long line.
         highlights: Matches in the excerpt.
-        matched_terms: Words of the query that the passage holds, in query order.
-        unsafe: Finding that makes the document unsafe; the one nearest to the passage.
+        matched_terms: Words of the query that the chunk holds, in query order.
+        unsafe: Finding that makes the document unsafe; the one nearest to the chunk.
         path: Absolute path as bytes; None if its root is gone.
         modified_ns: Modification time of the file that was read.
         validated_at_ns: When the bytes were read.
@@ -139,7 +139,7 @@ class Hit(NamedTuple):
 
     @property
     def citation(self) -> Citation:
-        """Return the full citation of the passage."""
+        """Return the full citation of the chunk."""
         return Citation(source_path=self.source_path, span=self.span, content_hash=self.content_hash)
 
 
@@ -193,10 +193,10 @@ class SearchOutcome:
     """Everything one search has to say.
 
     Attributes:
-        candidates: Eligible passages that hold a word of the query.
+        candidates: Eligible chunks that hold a word of the query.
         coverage: Idf share of the query's words that the hits hold.
         answerability: Decision value of abstention, 0 to 1.
-        unmatched: Words of the query that no eligible passage holds.
+        unmatched: Words of the query that no eligible chunk holds.
         weak: Whether the answer rests on little; an evidence request then abstains or its guard says so.
         rejected: At most 100.
         rejected_counts: All that was looked at and not given, by code.
