@@ -180,7 +180,7 @@ def holding_profile(place: Place, path: str) -> str | None:
     table = read_toml(place.settings_text() or "", place.places.config_file, problems)
     if problems:
         raise ConfigError(problems)
-    for name, roots in profiles_of(table, place.cwd).items():
+    for name, roots in profiles_of(table, place.places.home).items():
         if any(holds(root.path, path) for root in roots):
             return name
     folder = path

@@ -42,7 +42,7 @@ def parse_config(
     problems: list[str] = []
     table = read_toml(text, places.config_file, problems)
     _check_tables(table, problems)
-    profile = choose_profile(table, given)
+    profile = choose_profile(table, given, places.home)
     if not PROFILE_NAME.fullmatch(profile):
         problems.append(f"profile {profile!r}: the name {NAME_RULE}")
     config = _build(table, profile, given, places, problems)
@@ -76,7 +76,8 @@ def _build(table: Mapping[str, object], profile: str, given: Given, places: Plac
     profiles = table.get("profile", {})
     profiles = profiles if isinstance(profiles, Mapping) else {}
     filed = Section(f"[profile.{profile}]", profiles.get(profile, {}), schema.PROFILE_KEYS, problems)
-    roots = make_roots(given.roots, given.cwd) or make_roots(filed.get("roots", read_texts, ()), given.cwd)
+    written = filed.get("roots", schema.read_roots(places.home), ())
+    roots = make_roots(given.roots, given.cwd) or make_roots(written, given.cwd)
     access = schema.read_access(table, problems)
     base = Config(
         profile=profile,
@@ -92,7 +93,9 @@ def _build(table: Mapping[str, object], profile: str, given: Given, places: Plac
     )
     # Other profiles are read too: a broken file is told whole, whichever profile is meant.
     for name in profiles.keys() - {profile}:
-        _with_values(Section(f"[profile.{name}]", profiles[name], schema.PROFILE_KEYS, problems), base)
+        other = Section(f"[profile.{name}]", profiles[name], schema.PROFILE_KEYS, problems)
+        other.get("roots", schema.read_roots(places.home), ())
+        _with_values(other, base)
     config = _with_values(filed, base)
     return _with_values(Section("command line", given.settings, schema.PROFILE_KEYS, problems), config)
 
@@ -123,7 +126,8 @@ def _with_values(section: Section, config: Config) -> Config:
 
 def _socket(table: object, profile: str, given: Given, places: Places, problems: list[str]) -> Socket:
     section = Section("[socket]", table, schema.SOCKET_KEYS, problems)
-    named = given.socket or section.get("path", read_text, "")
+    written = section.get("path", schema.read_path(places.home), "")
+    named = given.socket or written
     path = absolute(named, given.cwd) if named else places.socket(profile)
     if len(path.encode("utf-8", "surrogateescape")) > MAX_SOCKET_PATH_BYTES:
         problems.append(f"socket {path}: longer than {MAX_SOCKET_PATH_BYTES} bytes; name a shorter one with --socket")

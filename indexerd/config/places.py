@@ -30,12 +30,14 @@ class Places:
         state_home: Parent of every profile's state directory.
         runtime_dir: Parent of every profile's socket.
         runtime_is_fallback: `XDG_RUNTIME_DIR` is unset: the directory lies in `/tmp` and its owner must be checked.
+        home: What `~` in settings means.
     """
 
     config_file: str
     state_home: str
     runtime_dir: str
     runtime_is_fallback: bool = False
+    home: str = "/"
 
     def state_dir(self, profile: str) -> str:
         """Return the state directory of a profile."""
@@ -57,6 +59,7 @@ def find_places(environ: Mapping[str, str], uid: int) -> Places:
         state_home=_xdg(environ, "XDG_STATE_HOME", f"{home}/.local/state"),
         runtime_dir=f"/tmp/indexerd-{uid}" if is_fallback else posixpath.join(runtime, "indexerd"),  # noqa: S108 - owner and mode are checked by the daemon
         runtime_is_fallback=is_fallback,
+        home=home,
     )
 
 
@@ -69,6 +72,23 @@ def absolute(path: str, cwd: str) -> str:
     """Return a path made absolute and tidy, links untouched: the user's own spelling."""
     joined = posixpath.normpath(posixpath.join(cwd, path))
     return joined[1:] if joined.startswith("//") else joined
+
+
+def written_path(path: str, home: str) -> str | None:
+    """Return a path of the settings file, made absolute with `~` as the user's home; None if it is relative.
+
+    A relative one would mean another place in each directory a command is called from.
+    """
+    if path == "~" or path.startswith("~/"):
+        path = posixpath.join(home, path[2:])
+    return absolute(path, "/") if path.startswith("/") else None
+
+
+def written_root(text: str, home: str) -> str | None:
+    """Return a root of the settings file, `PATH` or `LABEL=PATH`, with its path as `written_path` gives it."""
+    label, path = split_label(text)
+    place = written_path(path, home)
+    return place if place is None or label is None else f"{label}={place}"
 
 
 def holds(root: str, path: str) -> bool:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from indexerd.config.places import default_profile, make_roots
+from indexerd.config.places import default_profile, make_roots, written_root
 from indexerd.model import Root
 
 PROFILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
@@ -41,25 +41,25 @@ class Given:
     stored_roots: tuple[Root, ...] = ()
 
 
-def profiles_of(table: Mapping[str, object], cwd: str) -> dict[str, tuple[Root, ...]]:
-    """Return the profiles that the file defines, with their roots."""
+def profiles_of(table: Mapping[str, object], home: str) -> dict[str, tuple[Root, ...]]:
+    """Return the profiles that the file defines, with those of their roots that can be used."""
     tables = table.get("profile", {})
     if not isinstance(tables, Mapping):
         return {}
     found = {}
     for name, profile in tables.items():
         roots = profile.get("roots", []) if isinstance(profile, Mapping) else []
-        texts = tuple(text for text in roots if isinstance(text, str)) if isinstance(roots, list) else ()
-        found[str(name)] = make_roots(texts, cwd)
+        texts = [written_root(text, home) for text in roots if isinstance(text, str)] if isinstance(roots, list) else []
+        found[str(name)] = make_roots(tuple(text for text in texts if text is not None), "/")
     return found
 
 
-def choose_profile(table: Mapping[str, object], given: Given) -> str:
+def choose_profile(table: Mapping[str, object], given: Given, home: str = "/") -> str:
     """Return the profile's name: as named, else the one with these roots in the file, else made from the first root."""
     if given.profile is not None:
         return given.profile
     roots = make_roots(given.roots, given.cwd) or given.stored_roots
-    defined = profiles_of(table, given.cwd)
+    defined = profiles_of(table, home)
     paths = {root.path for root in roots}
     for name, own in defined.items():
         if paths and paths == {root.path for root in own}:

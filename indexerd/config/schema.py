@@ -7,10 +7,11 @@ Purity: pure.
 See: docs/operations.md.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import get_args
 
 from indexerd.access import AccessRules, PathRule
+from indexerd.config.places import written_path, written_root
 from indexerd.config.reading import (
     Section,
     nearest,
@@ -43,6 +44,32 @@ LANGUAGES = (
     "greek", "hindi", "hungarian", "indonesian", "irish", "italian", "lithuanian", "nepali", "norwegian", "porter",
     "portuguese", "romanian", "russian", "serbian", "spanish", "swedish", "tamil", "turkish", "yiddish",
 )  # fmt: skip
+
+
+def read_path(home: str) -> Callable[[object], str]:
+    """Return a reader of one absolute path; `~` is the user's home."""
+
+    def read(value: object) -> str:
+        path = written_path(read_text(value), home)
+        if path is None:
+            raise wrong(f"must be an absolute path, or begin with ~/, not {value!r}")
+        return path
+
+    return read
+
+
+def read_roots(home: str) -> Callable[[object], tuple[str, ...]]:
+    """Return a reader of absolute `PATH` or `LABEL=PATH` texts; `~` is the user's home."""
+
+    def read(value: object) -> tuple[str, ...]:
+        texts = read_texts(value)
+        roots = [written_root(text, home) for text in texts]
+        for text, root in zip(texts, roots, strict=True):
+            if root is None:
+                raise wrong(f"must be absolute paths, or begin with ~/, not {text!r}")
+        return tuple(root for root in roots if root is not None)
+
+    return read
 
 
 def read_poll(value: object) -> Poll:

@@ -8,7 +8,9 @@ from indexerd.config import Given, Places, effective_toml, parse_config
 from indexerd.errors import ConfigError
 from indexerd.model import Root
 
-PLACES = Places(config_file="/home/u/.config/indexerd/config.toml", state_home="/home/u/state", runtime_dir="/run/u")
+PLACES = Places(
+    config_file="/home/u/.config/indexerd/config.toml", state_home="/home/u/state", runtime_dir="/run/u", home="/home/u"
+)
 
 
 def parse(text="", *, projects=None, **given):
@@ -85,6 +87,24 @@ def test_roots_choose_the_profile_that_has_them():
     assert parse(text, roots=("/b", "/a")).profile == "work"
     assert parse(text, roots=("/c",)).profile == "home"
     assert parse(text, roots=("/a",)).profile.startswith("a-")
+
+
+def test_roots_of_the_file_are_the_same_from_everywhere():
+    """`~` is the user's home, with a label or without; the current directory plays no part."""
+    text = '[profile.p]\nroots = ["~/docs", "n=~/notes", "/srv/a"]\n[socket]\npath = "~/run/x.sock"'
+    config = parse(text, profile="p", cwd="/elsewhere")
+    assert [root.path for root in config.roots] == ["/home/u/docs", "/home/u/notes", "/srv/a"]
+    assert config.socket.path == "/home/u/run/x.sock"
+    assert parse(text, roots=("/home/u/docs", "/home/u/notes", "/srv/a")).profile == "p"
+
+
+@pytest.mark.parametrize("root", ["docs", "./docs", "n=docs", "~other/docs", ""])
+def test_a_relative_root_in_the_file_is_refused(root):
+    """It would mean another folder wherever a command is called; told for every profile, whichever is meant."""
+    found = problems_of(f'[profile.p]\nroots = ["{root}"]\n[socket]\npath = "x.sock"', profile="other")
+    assert len(found) == 2
+    assert any("[profile.p] roots: must be" in problem for problem in found)
+    assert any("[socket] path: must be an absolute path" in problem for problem in found)
 
 
 def test_a_single_root_has_no_prefix_and_several_have():
