@@ -190,7 +190,12 @@ def row_socket(files, place):
         for _ in range(16)
     ]
     total = sum(int(client.communicate()[0]) for client in clients)
-    yield Line("16 clients, proved queries a second", f"{total / 5:.0f}", "target 2000", ratio(2000, total / 5))
+    yield Line(
+        "16 clients, 100 queries over and over, proved queries a second",
+        f"{total / 5:.0f}",
+        "target 2000",
+        ratio(2000, total / 5),
+    )
     connection.close()
     daemon.stop()
 

@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from indexerd.postings import Column
+from indexerd.search.recent import Recent
 
 if TYPE_CHECKING:
     from indexerd.store.segment import Segment
@@ -63,13 +64,6 @@ _KEPT_POSTINGS: Final = 1 << 19
 _LIST_COST: Final = 32
 
 
-class _Unknown:
-    """What stands for a list that is not kept: None stands for a word that no chunk holds."""
-
-
-_UNKNOWN: Final = _Unknown()
-
-
 class Tables:
     """Weighted counts of each frequency row of a segment, length norms for the last averages asked for, ready lists.
 
@@ -80,9 +74,7 @@ class Tables:
         every_and_bonus: For a word that is its own stem.
     """
 
-    __slots__ = (
-        "_kept", "_lengths", "_norms", "_older", "_room", "_shortest", "bonus", "every", "every_and_bonus", "exact"
-    )  # fmt: skip
+    __slots__ = ("_lengths", "_lists", "_norms", "_shortest", "bonus", "every", "every_and_bonus", "exact")
 
     def __init__(self, segment: "Segment") -> None:
         frequencies = segment.postings.frequencies
@@ -90,32 +82,19 @@ class Tables:
         self.exact = _weighted(frequencies, _EXACT_COLUMNS)
         self.bonus = self.exact * EXACT_BONUS
         self.every_and_bonus = self.every + self.bonus
-        self._kept: dict[Hashable, WordList | None] = {}
-        self._older: dict[Hashable, WordList | None] = {}
-        self._room = _KEPT_POSTINGS
+        self._lists: Recent[Hashable, WordList] = Recent(_KEPT_POSTINGS)
         self._lengths = segment.lengths
         holding = self._lengths[self._lengths > 0]
         self._shortest = float(holding.min()) if len(holding) else 0.0
         self._norms: dict[float, FloatArray] = {}
 
     def list_of(self, key: Hashable, make: Callable[[], "WordList | None"]) -> "WordList | None":
-        """Return the list of a word (None: no chunk holds it), ready, and keep it for the next query.
-
-        Safe under threads: a lost update costs a preparation.
-        """
-        found = self._kept.get(key, _UNKNOWN)
-        if isinstance(found, _Unknown):
-            found = self._older.get(key, _UNKNOWN)
-            if isinstance(found, _Unknown):
-                found = make()
-            self._keep(key, found)
-        return found
-
-    def _keep(self, key: Hashable, words: "WordList | None") -> None:
-        self._room -= _LIST_COST + (len(words) if words is not None else 0)
-        if self._room < 0:
-            self._older, self._kept, self._room = self._kept, {}, _KEPT_POSTINGS
-        self._kept[key] = words
+        """Return the list of a word, None if no chunk holds it, and keep it ready for the next queries."""
+        found = self._lists.get(key)
+        if found is None:
+            found = make() or _NO_CHUNKS
+        self._lists.keep(key, found, _LIST_COST + len(found))
+        return found if len(found) else None
 
     def norms(self, average: float) -> FloatArray:
         """Return k1 (1 - b + b dl / average) of every chunk."""
@@ -192,6 +171,9 @@ class WordList:
         positions = self.chunks.searchsorted(chunks)
         positions[positions == len(self.chunks)] = 0
         return positions, self.chunks[positions] == chunks
+
+
+_NO_CHUNKS: Final = WordList(np.zeros(0, dtype=np.int32), np.zeros(0))
 
 
 def union(lists: Sequence[tuple[ChunkArray, FloatArray]]) -> WordList:

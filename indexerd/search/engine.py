@@ -9,11 +9,12 @@ Purity: shell (reads sources, asks the clock).
 See: docs/search.md.
 """
 
+import weakref
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
@@ -32,16 +33,30 @@ from indexerd.search.freshness import Prover
 from indexerd.search.hits import HitMaker
 from indexerd.search.outcome import REASONS, AbstentionReason, Hit, Rejected, RejectionCode, SearchOutcome, Seen
 from indexerd.search.rank import Candidate, Ranking, WordFigures
+from indexerd.search.recent import Recent, recent_of
 from indexerd.search.request import SearchRequest
 from indexerd.search.rights import Caller, hides, rights_of
 from indexerd.search.selection import NAMED, Account, Selection
-from indexerd.search.view import Mask, SegmentView
-from indexerd.search.words import query_words
+from indexerd.search.view import Mask, SegmentView, View
+from indexerd.search.words import QueryWords, query_words
 
 if TYPE_CHECKING:
     from indexerd.store.snapshot import Snapshot
 
 _VIEWS = ViewCache()
+# Pages, retries, and evidence beside hits ask the same again: their candidates are remembered, about 100 bytes each.
+_KEPT_CANDIDATES: Final = 8192
+_MOST_KEPT: Final = 128
+
+
+class _First(NamedTuple):
+    """The first candidates of a query, and how many it has in all."""
+
+    total: int
+    candidates: Sequence[Candidate]
+
+
+_FIRST: "weakref.WeakKeyDictionary[View, Recent[tuple[QueryWords, int], _First]]" = weakref.WeakKeyDictionary()
 # Candidates among which abstention looks for other topics that cover the question as well.
 _COMPARED: Final = 30
 
@@ -118,6 +133,8 @@ class _Search:
         self.weights = [
             self._weight(word, figures) for word, figures in zip(self.words.searched, self.ranking.figures, strict=True)
         ]
+        # A few more than k: some will be duplicates, or of one document.
+        self.expected = request.k + 8 if request.k else self.view.n + 1
         self.known_units: dict[frozenset[int], list[Unit]] = {}
         self.prover = Prover(around.sources, around.clock, self._hides, around.seen, bounded=request.k > 0)
 
@@ -131,9 +148,9 @@ class _Search:
 
     def outcome(self) -> SearchOutcome:
         """Take the steps in order."""
-        total = self.ranking.count()
+        total, first = self._first()
         selection = Selection(self.view, self.request, self.prover, self._share_of, self._is_unsafe)
-        selection.walk(self._ordered(), total)
+        selection.walk(self._ordered(first), total)
         self._account_withheld(selection.account)
         present = self.ranking.present([one.candidate for one in selection.accepted])
         judgement, coverage = self._judge(present)
@@ -162,12 +179,21 @@ class _Search:
         hits = maker.hits(selection.accepted, present)
         return self._with_evidence(base, selection, hits) if self.request.evidence else replace(base, hits=hits)
 
-    def _ordered(self) -> Iterable[Candidate]:
+    def _first(self) -> _First:
+        """Return how many candidates there are, and the first of them by score."""
+        limit, known = self.expected, recent_of(_FIRST, self.view, _KEPT_CANDIDATES)
+        found = known.get((self.words, limit))
+        if found is None:
+            found = _First(self.ranking.count(), self.ranking.top(limit))
+            if len(found.candidates) <= _MOST_KEPT:
+                known.keep((self.words, limit), found, len(found.candidates) + 1)
+        return found
+
+    def _ordered(self, first: Sequence[Candidate]) -> Iterable[Candidate]:
         """Yield candidates in the order asked for."""
         request = self.request
         if request.sort == "score":
-            # A few more than k: some will be duplicates, or of one document.
-            return self.ranking.candidates(request.k + 8 if request.k else self.view.n + 1)
+            return self.ranking.candidates(self.expected, first)
         every = list(self.ranking.candidates(self.view.n + 1))
         paths = {(c.segment, c.document): self._path(c) for c in every}
         if request.sort == "path":

@@ -8,9 +8,10 @@ Purity: pure.
 See: docs/protocol.md (hits).
 """
 
+import weakref
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from indexerd.access.rights import AccessRules, effective_metadata
 from indexerd.analysis import locate_each
@@ -20,11 +21,22 @@ from indexerd.search.excerpt import Shown, show
 from indexerd.search.freshness import Proved
 from indexerd.search.outcome import Hit, Part
 from indexerd.search.rank import Candidate, Ranking
+from indexerd.search.recent import Recent, recent_of
 from indexerd.search.selection import Accepted
 from indexerd.search.words import QueryWords
 
 if TYPE_CHECKING:
     from indexerd.ports import Sources
+    from indexerd.search.view import View
+
+
+# About a kilobyte each.
+_KEPT_SHOWN: Final = 2048
+_MOST_SHOWN: Final = 128
+_Place = tuple[int, int, int]
+_SHOWN: "weakref.WeakKeyDictionary[View, Recent[tuple[QueryWords, tuple[str, ...]], dict[_Place, Shown]]]" = (
+    weakref.WeakKeyDictionary()
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,14 +52,23 @@ class HitMaker:
 
     def hits(self, accepted: Sequence[Accepted], present: Sequence[frozenset[int]]) -> tuple[Hit, ...]:
         """Return the hits; `present` says which words each passage holds."""
-        matches = locate_each([one.text for one in accepted], self.ranking.words.searched, self.languages)
         terms = {words: matched_terms(self.ranking.words, words) for words in set(present)}
-        weights = [figures.idf * figures.weight for figures in self.ranking.figures]
-        rows = zip(accepted, present, matches, strict=True)
-        return tuple(
-            self._hit(n, one, terms[words], show(one.text, places, weights))
-            for n, (one, words, places) in enumerate(rows, start=1)
-        )
+        rows = zip(accepted, present, self._shown(accepted), strict=True)
+        return tuple(self._hit(n, one, terms[words], shown) for n, (one, words, shown) in enumerate(rows, start=1))
+
+    def _shown(self, accepted: Sequence[Accepted]) -> list[Shown]:
+        """Return how each passage is shown. Proof says that its text is the indexed one, so that is remembered."""
+        known, key = recent_of(_SHOWN, self.ranking.view, _KEPT_SHOWN), (self.ranking.words, self.languages)
+        shown = dict(known.get(key) or {})
+        new = [one for one in accepted if one.candidate[1:] not in shown]
+        if new:
+            weights = [figures.idf * figures.weight for figures in self.ranking.figures]
+            places = locate_each([one.text for one in new], self.ranking.words.searched, self.languages)
+            for one, matches in zip(new, places, strict=True):
+                shown[one.candidate[1:]] = show(one.text, matches, weights)
+            if len(shown) <= _MOST_SHOWN:
+                known.keep(key, shown, len(shown))
+        return [shown[one.candidate[1:]] for one in accepted]
 
     def _hit(self, n: int, one: Accepted, terms: tuple[str, ...], shown: Shown) -> Hit:
         candidate, stored, proved, text, unsafe = one

@@ -138,11 +138,17 @@ class Ranking:
             mask[names] = True
         return mask
 
-    def candidates(self, first: int) -> Iterator[Candidate]:
-        """Yield every candidate in rank order; `first` is how many will probably be looked at."""
-        given, limit = 0, max(first, 1)
+    def candidates(self, first: int, known: Sequence[Candidate] | None = None) -> Iterator[Candidate]:
+        """Yield every candidate in rank order.
+
+        Args:
+            first: How many will probably be looked at, at least 1.
+            known: `top(first)`, where it is known.
+        """
+        given, limit = 0, first
         while True:
-            found = self.top(limit)
+            found = known if known is not None else self.top(limit)
+            known = None
             yield from found[given:]
             if len(found) < limit:
                 return

@@ -96,7 +96,8 @@ def segment_view(
     )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+# Weakly referable: what queries worked out on a view is remembered for as long as it lives.
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class View:
     """The eligible passages of a snapshot.
 

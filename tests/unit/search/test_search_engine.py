@@ -95,6 +95,18 @@ def test_a_missing_source_is_withheld():
     assert outcome.rejected_counts == {"source_missing": 1}
 
 
+def test_a_query_asked_again_is_proved_again():
+    """What is remembered of the first time is the same, and no substitute for looking at the files."""
+    library = Library({"a.md": "# One\n\nneedle one\n", "b.md": "# Two\n\nneedle in hay\n"})
+    first, again, more = library.query("needle"), library.query("needle"), library.query("needle", k=1)
+    assert as_json(again, library.snapshot)["hits"] == as_json(first, library.snapshot)["hits"]
+    assert again.candidates == first.candidates == more.candidates == 2
+    assert paths(more) == paths(first)[:1]
+    assert library.sources.reads == ["a.md", "b.md"] * 2 + paths(first)[:1]
+    library.sources.write("b.md", b"something else\n")
+    assert paths(library.query("needle")) == ["a.md"]
+
+
 @pytest.mark.parametrize("code", ["source_unreadable", "source_escapes_root", "source_changed", "source_missing"])
 def test_a_fault_of_the_source_is_the_reason(code):
     """What the source room says is what the reply says."""
