@@ -32,8 +32,9 @@ from indexerd.sync.status import Barrier
 _DEFAULT_WAIT_MS = 100
 # Others than the owner hold a thread of the daemon while they wait: not for long.
 _LONGEST_WAIT_MS, _LONGEST_WAIT_OF_OTHERS_MS = 60_000, 1_000
-# Of the wait, the barrier leaves this much (half of a short one) to repair: what it waits for is often another file.
-_KEPT_FOR_REPAIR_SECONDS = 0.05
+# The barrier leaves this much of the wait (three quarters of a short one) to repair: what it waits for is often another
+# file. An idle writer needs 3 ms, one that gets a tenth of a processor 50.
+_KEPT_FOR_REPAIR_SECONDS = 0.075
 _MAX_K = 1_000_000
 _K_PEOPLE, _K_EVIDENCE = 10, 8
 _NOTHING: Mapping[SourcePath, Seen] = MappingProxyType({})
@@ -170,7 +171,7 @@ class Searching:
         asked = read_asked(params, caller, clock.now_ns, evidence=evidence)
         started = clock.monotonic()
         deadline = started + asked.wait_seconds
-        kept = 0.0 if asked.generation is not None else min(asked.wait_seconds / 2, _KEPT_FOR_REPAIR_SECONDS)
+        kept = 0.0 if asked.generation is not None else min(asked.wait_seconds * 3 / 4, _KEPT_FOR_REPAIR_SECONDS)
         barrier = self._parts.sync.barrier(deadline - kept if may_wait else started)
         if barrier.state == "pending" and not may_wait and asked.wait_seconds > 0:
             return None

@@ -194,6 +194,8 @@ class Stepper:
             batch = self._take(now)
         if batch is not None:
             self._work(batch)
+            # Who asked meanwhile need not wait for this step's publish.
+            self.repairs.serve(self._repair, self._tell)
         if self.retry_at <= now:
             self._put_back(self.writer.advance())
             now = self.clock.monotonic()

@@ -21,7 +21,7 @@ from indexerd.sync.bulk import Bulk, Sized
 from indexerd.sync.cycle import Cycle, Work
 from indexerd.sync.pending import HURRIED, LONGEST, Batch, Taken, Writing
 from indexerd.sync.reading import Slice, Wanted, read_slice
-from indexerd.sync.repair import Reads, Repaired, repair
+from indexerd.sync.repair import Reads, Repaired, holds, repair
 from indexerd.sync.status import Progress
 
 # Above either of these a batch is read in bulk, so that an urgent file need not wait for its end.
@@ -154,10 +154,13 @@ class Writer:
         """
         if self.redo:
             return None
-        # Apart from the draft, which may be far from ready: what it says of these files is read anew later.
-        repaired = repair(reads, self.cycle, self.fingerprint, self.writing, (INLINE_FILES, INLINE_BYTES))
+        # Apart from the draft, which may be far from ready; a file that it has read would go back to that read later.
+        drafted = {path: read for path, read in reads.items() if self._draft.touches(path)}
+        others = {path: read for path, read in reads.items() if path not in drafted}
+        repaired = repair(others, self.cycle, self.fingerprint, self.writing, (INLINE_FILES, INLINE_BYTES))
         self.total += repaired.tally
-        return repaired
+        left = {path for path, read in drafted.items() if not holds(repaired.snapshot, path, read)}
+        return repaired._replace(left=repaired.left | left)
 
     def give_up_changing(self, places: Iterable[bytes]) -> None:
         """List files that never held still long enough to be read."""
