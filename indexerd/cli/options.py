@@ -59,6 +59,8 @@ def setting(function: F) -> F:
         click.option("--format", "formats", multiple=True, metavar=".EXT", help="File ending to index; repeatable."),
         click.option("--max-file-bytes", type=int, metavar="N", help="Skip larger files (16 MiB)."),
         click.option("--hidden/--no-hidden", default=None, help="Index hidden files and folders."),
+        click.option("--node-modules/--no-node-modules", default=None, help="Index node_modules too."),
+        click.option("--tagged-caches/--no-tagged-caches", default=None, help="Index folders with a CACHEDIR.TAG too."),
         click.option("--ignore", multiple=True, metavar="PATTERN", help="Leave out, as in .gitignore; repeatable."),
         click.option("--poll", is_flag=True, help="Look at the folders in turn instead of waiting for events."),
         click.option(
@@ -69,19 +71,19 @@ def setting(function: F) -> F:
     )(function)
 
 
-SETTING_FLAGS = ("max_chars", "language", "formats", "max_file_bytes", "hidden", "ignore", "poll", "durability")
+SETTING_FLAGS = (
+    "max_chars", "language", "formats", "max_file_bytes", "hidden", "node_modules", "tagged_caches", "ignore", "poll",
+    "durability",
+)  # fmt: skip
 
 
 def take_settings(flags: dict[str, object]) -> dict[str, object]:
     """Take the setting flags out of a callback's arguments and return them as keys of `[profile.NAME]`."""
     given = {name: flags.pop(name) for name in SETTING_FLAGS}
-    settings = {name: value for name, value in given.items() if value not in (None, (), False) or name == "hidden"}
-    if settings.get("hidden") is None:
-        settings.pop("hidden", None)
+    given["poll"] = "always" if given["poll"] else None
+    settings = {name: value for name, value in given.items() if value is not None and value != ()}
     if "language" in settings:
         settings["languages"] = settings.pop("language")
-    if "poll" in settings:
-        settings["poll"] = "always"
     return {name: list(value) if isinstance(value, tuple) else value for name, value in settings.items()}
 
 

@@ -47,6 +47,8 @@ def _sections(config: Config) -> Iterable[tuple[str, list[Line]]]:
             ("max_chars", settings.max_chars),
             ("max_file_bytes", config.max_file_bytes),
             ("hidden", config.hidden),
+            ("node_modules", config.node_modules),
+            ("tagged_caches", config.tagged_caches),
             ("ignore", config.ignore),
             ("poll", config.poll),
             ("durability", config.durability),

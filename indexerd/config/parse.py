@@ -118,6 +118,8 @@ def _with_values(section: Section, config: Config) -> Config:
         ),
         max_file_bytes=section.get("max_file_bytes", read_int(1, 1 << 40), config.max_file_bytes),
         hidden=section.get("hidden", read_bool, config.hidden),
+        node_modules=section.get("node_modules", read_bool, config.node_modules),
+        tagged_caches=section.get("tagged_caches", read_bool, config.tagged_caches),
         ignore=section.get("ignore", read_texts, config.ignore),
         poll=section.get("poll", schema.read_poll, config.poll),
         durability=section.get("durability", schema.read_durability, config.durability),
@@ -152,6 +154,9 @@ def _with_projects(config: Config, read_project: Callable[[str], str | None], pr
                 label=root.label,
                 ignore=section.get("ignore", read_texts, ()),
                 formats=section.get("formats", schema.read_formats, None),
+                hidden=section.get("hidden", read_bool, None),
+                node_modules=section.get("node_modules", read_bool, None),
+                tagged_caches=section.get("tagged_caches", read_bool, None),
             )
         )
         metadata = section.get("metadata", schema.read_metadata, {})

@@ -28,9 +28,10 @@ from indexerd.model import FrontMatterKeys, MetadataValue
 
 TABLES = ("profile", "front_matter", "rules", "roles", "history", "socket", "log")
 PROFILE_KEYS = (
-    "roots", "languages", "formats", "max_chars", "max_file_bytes", "hidden", "ignore", "poll", "durability",
+    "roots", "languages", "formats", "max_chars", "max_file_bytes", "hidden", "node_modules", "tagged_caches", "ignore",
+    "poll", "durability",
 )  # fmt: skip
-PROJECT_KEYS = ("ignore", "formats", "metadata")
+PROJECT_KEYS = ("ignore", "hidden", "node_modules", "tagged_caches", "formats", "metadata")
 FRONT_MATTER_KEYS = ("title", "aliases", "tags", "version", "valid_from", "valid_to", "acl", "series")
 RULE_KEYS = ("match", "acl", "safety", "boost", "supersede_by", "require", "metadata")
 ROLE_KEYS = ("owner", "users", "groups")

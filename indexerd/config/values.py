@@ -26,11 +26,17 @@ class RootRules:
     Attributes:
         ignore: Patterns in gitignore form, relative to the root.
         formats: Endings indexed below this root; None for those of the profile.
+        hidden: Whether hidden files and folders are indexed here; None for what the profile says.
+        node_modules: The same for folders of that name.
+        tagged_caches: The same for folders with a CACHEDIR.TAG.
     """
 
     label: str
     ignore: tuple[str, ...] = ()
     formats: tuple[str, ...] | None = None
+    hidden: bool | None = None
+    node_modules: bool | None = None
+    tagged_caches: bool | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,6 +112,8 @@ class Config:
         access: What decides who may see them.
         max_file_bytes: Larger files are skipped.
         hidden: Whether hidden files and folders are indexed.
+        node_modules: Whether folders of this name are.
+        tagged_caches: Whether folders with a CACHEDIR.TAG are.
         ignore: Further patterns in gitignore form, for every root.
         root_rules: What single roots add, in the order of `roots`.
         poll: Whether folders are polled instead of watched; `auto` where events cannot work.
@@ -120,6 +128,8 @@ class Config:
     access: AccessRules
     max_file_bytes: int = 16 * 1024 * 1024
     hidden: bool = False
+    node_modules: bool = False
+    tagged_caches: bool = False
     ignore: tuple[str, ...] = ()
     root_rules: tuple[RootRules, ...] = ()
     poll: Poll = "auto"

@@ -21,7 +21,7 @@ from types import TracebackType
 from typing import Self
 
 from indexerd.clock import SystemClock
-from indexerd.config import Config
+from indexerd.config import Config, RootRules
 from indexerd.errors import ConfigError, StoreLockedError
 from indexerd.model import Root, SourcePath
 from indexerd.ports import Sources
@@ -233,7 +233,7 @@ def _sync(  # noqa: PLR0913 - joins what was opened before
 ) -> SyncLoop:
     scanner = Scanner(
         roots,
-        {root.label: _ignore_options(config, root) for root in roots},
+        {root.label: ignore_options(config, root) for root in roots},
         max_file_bytes=config.max_file_bytes,
         own_paths=(config.state_dir, config.socket.path),
     )
@@ -250,12 +250,15 @@ def _sync(  # noqa: PLR0913 - joins what was opened before
     )
 
 
-def _ignore_options(config: Config, root: Root) -> IgnoreOptions:
-    own = next((rules for rules in config.root_rules if rules.label == root.label), None)
+def ignore_options(config: Config, root: Root) -> IgnoreOptions:
+    """Return what is left out below a root: what its own file says goes before what its profile says."""
+    own = next((rules for rules in config.root_rules if rules.label == root.label), RootRules(label=root.label))
     return IgnoreOptions(
-        formats=own.formats if own is not None and own.formats is not None else config.settings.formats,
-        hidden=config.hidden,
-        patterns=(*config.ignore, *(own.ignore if own is not None else ())),
+        formats=config.settings.formats if own.formats is None else own.formats,
+        hidden=config.hidden if own.hidden is None else own.hidden,
+        node_modules=config.node_modules if own.node_modules is None else own.node_modules,
+        tagged_caches=config.tagged_caches if own.tagged_caches is None else own.tagged_caches,
+        patterns=(*config.ignore, *own.ignore),
     )
 
 

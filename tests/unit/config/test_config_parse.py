@@ -70,8 +70,10 @@ def test_a_syntax_error_names_the_file():
 
 def test_flags_win_over_the_file():
     """A flag replaces the file's value and is named as its origin."""
-    config = parse("[profile.p]\nmax_chars = 300\nhidden = true", profile="p", settings={"max_chars": 500})
+    text = "[profile.p]\nmax_chars = 300\nhidden = true\nnode_modules = true\ntagged_caches = true"
+    config = parse(text, profile="p", settings={"max_chars": 500, "node_modules": False})
     assert (config.settings.max_chars, config.hidden) == (500, True)
+    assert (config.node_modules, config.tagged_caches) == (False, True)
     assert config.origins["profile.max_chars"] == "command line"
     assert config.origins["profile.hidden"] == PLACES.config_file
 
@@ -140,10 +142,11 @@ def test_a_socket_path_that_no_kernel_takes_is_refused():
 
 def test_a_project_file_sets_ignores_formats_and_metadata_of_its_root():
     """What a root says of itself holds below it and nowhere else."""
-    projects = {"/a": 'ignore = ["drafts/"]\nformats = ["txt"]\n[metadata]\nteam = "docs"'}
+    projects = {"/a": 'ignore = ["drafts/"]\nformats = ["txt"]\nnode_modules = true\n[metadata]\nteam = "docs"'}
     config = parse(roots=("/a", "/b"), projects=projects)
     (rules,) = config.root_rules
     assert (rules.label, rules.ignore, rules.formats) == ("a", ("drafts/",), (".txt",))
+    assert (rules.hidden, rules.node_modules, rules.tagged_caches) == (None, True, None)
     (rule,) = config.access.rules
     assert (rule.match, dict(rule.metadata)) == ("a/**", {"team": "docs"})
 
