@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import NamedTuple
 
 from indexerd.model import Root, parse_citation
 from indexerd.store import open_reader
@@ -23,7 +24,8 @@ class Notes:
     """The folder `root`, written before or after `start`; `close` ends the daemon."""
 
     def __init__(self, place: Path, **options) -> None:
-        self.place, self.root, self.options, self.daemon = place, place / "notes", options, None
+        self.place, self.root, self.options = place, place / "notes", options
+        self.daemon, self._all = None, []
         self.root.mkdir(exist_ok=True)
 
     def start(self, **options) -> "Notes":
@@ -32,14 +34,15 @@ class Notes:
         return self
 
     def begin(self, **options) -> DaemonProcess:
-        """Start the daemon."""
-        self.daemon = DaemonProcess([self.root], self.place, **{**self.options, **options})
+        """Start the daemon; one that was started before is not ended by it."""
+        self.daemon = DaemonProcess([options.pop("root", self.root)], self.place, **{**self.options, **options})
+        self._all.append(self.daemon)
         return self.daemon
 
     def close(self) -> None:
         """Leave no daemon behind."""
-        if self.daemon is not None:
-            self.daemon.close()
+        for daemon in self._all:
+            daemon.close()
 
     def write(self, name, text) -> Path:
         """Write a file in place, making its folders; text is UTF-8 with its line ends as given."""
@@ -128,16 +131,34 @@ def grep(word, path) -> list[int]:
     return [int(line.partition(b":")[0]) for line in done.stdout.split(b"\n") if line]
 
 
-def program(home: Path, *arguments, **environ) -> subprocess.CompletedProcess:
-    """Run the installed program as a user whose folders all lie in `home`."""
+def begun_program(home: Path, *arguments) -> subprocess.Popen:
+    """Start the installed program as a user whose folders all lie in `home`."""
     home.mkdir(mode=0o700, exist_ok=True)
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("XDG", "INDEXERD"))}
     places = {f"XDG_{name}": str(home) for name in ("RUNTIME_DIR", "STATE_HOME", "CONFIG_HOME")}
-    return subprocess.run(
+    return subprocess.Popen(
         [sys.executable, "-m", "indexerd", *map(str, arguments)],
-        capture_output=True,
-        check=False,
-        timeout=60,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         cwd=home,
-        env={**kept, "HOME": str(home), "PYTHONPATH": str(REPOSITORY), **places, **environ},
+        env={**kept, "HOME": str(home), "PYTHONPATH": str(REPOSITORY), **places},
     )
+
+
+class Ran(NamedTuple):
+    """What the program did."""
+
+    returncode: int
+    stdout: bytes
+    stderr: bytes
+
+
+def ended(process: subprocess.Popen) -> Ran:
+    """Wait for the end of a program."""
+    out, errors = process.communicate(timeout=60)
+    return Ran(process.returncode, out, errors)
+
+
+def program(home: Path, *arguments) -> Ran:
+    """Run the installed program to its end."""
+    return ended(begun_program(home, *arguments))

@@ -4,6 +4,7 @@ Everything is asked of a daemon that runs with `LC_ALL=C`, and checked with `sed
 """
 
 import hashlib
+import itertools
 import os
 import random
 
@@ -106,7 +107,7 @@ def test_characters_that_editors_do_not_count_move_no_line(notes):
 
 @pytest.mark.parametrize("number", range(len(FENCES)), ids=list(FENCES))
 def test_code_holds_no_headings_and_ends_where_it_should(notes, number):
-    """A `#` comment in a fence became a section, and a fence was closed by the wrong mark; both are as CommonMark says."""
+    """A `#` comment in a fence became a section, or a fence was closed by the wrong mark; it is as CommonMark says."""
     _, inside, behind = list(FENCES.values())[number]
     found = [notes.best(f"{word}{number}z") for word in ("inside", "behind")]
     assert [hit["heading_path"] for hit in found] == [inside, behind]
@@ -120,7 +121,7 @@ def test_a_comment_in_a_shell_block_makes_no_chunk(notes):
 
 
 def test_a_byte_order_mark_hides_nothing(notes):
-    """The first heading and the front matter behind a BOM were lost; both are read, and the digest is of the raw bytes."""
+    """The first heading and the front matter behind a BOM were lost; both are read; digests are of the raw bytes."""
     hit = notes.best("markbody")
     assert (hit["heading_path"], hit["title"], hit["line"]) == (["Marktitle"], "Marktitle", 3)
     assert hit["document_hash"] == hashlib.sha256((notes.root / "bom-title.md").read_bytes()).hexdigest()
@@ -225,12 +226,12 @@ def test_a_file_without_headings_is_cut(notes):
     spans = [(hit["start_line"], hit["end_line"]) for hit in hits if hit["source_path"] == "giant.md"]
     assert len(spans) == 50
     assert all(len(hit["text"]) <= 900 for hit in hits)
-    assert all(second[0] == first[1] + 1 for first, second in zip(spans, spans[1:], strict=False))
+    assert all(second[0] == first[1] + 1 for first, second in itertools.pairwise(spans))
     assert rows["chunks"] == -(-rows["line_count"] // (spans[0][1] - spans[0][0] + 1))
 
 
 def test_wide_characters_at_a_cut_stay_whole(notes):
-    """Byte places taken for character places broke emoji and excerpts; chunks are whole lines, excerpts whole letters."""
+    """Byte places taken for character places broke emoji; chunks are whole lines, excerpts whole letters."""
     hit = notes.best("boxword")
     notes.assert_cited_exactly(hit)
     for hit in notes.ask("cut", k=10, paths=["cut.md"], max_per_document=10)["hits"]:

@@ -19,7 +19,7 @@ FILES = {"stable.md": "stableword\n"}
 
 @pytest.mark.parametrize("temporary", [".tmp", "~", ".swp", ".sb-12ab", ".md", ""])
 def test_a_save_by_rename_is_found(notes, temporary):
-    """A temporary file renamed onto the note was never indexed, whatever it was called; new text is found, old is gone."""
+    """A temporary file renamed onto the note was never indexed, whatever its name; new text is found, old is gone."""
     name = f"renamed{len(temporary)}{temporary.strip('.~')}.md"
     notes.write(name, "oldrename\n")
     assert notes.found("oldrename") == [name]
@@ -35,7 +35,7 @@ def test_a_save_by_rename_is_found(notes, temporary):
 
 
 def test_twenty_saves_by_rename_never_lose_the_note(notes):
-    """The note vanished from the index after a save; through twenty saves it is there at every moment, in its last text."""
+    """The note vanished from the index after a save; through twenty it is there at every moment, in its last text."""
     notes.write("kept.md", "keptword turn0\n")
     notes.ask("keptword")
     for turn in range(1, 21):
@@ -212,7 +212,7 @@ def test_a_note_that_may_not_be_read_holds_up_no_other(notes):
 
 
 def test_a_folder_that_may_not_be_read_keeps_its_notes(notes):
-    """`Cannot look` was read as `gone`; the documents are held: not served, not tombstoned, back when it can be read."""
+    """`Cannot look` was read as `gone`; the documents are held: not served, not deleted, back when it can be read."""
     folder = notes.write("closed/n.md", "closedword\n").parent
     assert notes.found("closedword") == ["closed/n.md"]
     folder.chmod(0)

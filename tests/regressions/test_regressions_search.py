@@ -71,7 +71,7 @@ def test_a_mark_stays_in_its_word(notes):
 
 
 def test_an_absent_word_does_not_void_the_question(notes):
-    """One word that stands nowhere emptied the answer; the rest is found, with a lower coverage, and the word is named."""
+    """One word that stands nowhere emptied the answer; the rest is found, covered less, and the word is named."""
     whole, partly = notes.ask("云工开物 学生券"), notes.ask("云工开物 优惠券")
     assert partly["hits"][0]["source_path"] == "coupon.md"
     assert partly["hits"][0]["score"] < whole["hits"][0]["score"]
@@ -214,7 +214,7 @@ def test_nothing_found_says_why(notes):
 
 
 def test_a_hit_tells_how_old_it_is(notes):
-    """An answer did not say of what it was made; each hit names its digests, when the file changed and when it was proved."""
+    """An answer did not say how old it was; each hit has its digests, when the file changed and when it was proved."""
     before = datetime.datetime.now(datetime.UTC)
     hit = notes.best("freshword")
     assert datetime.datetime.fromisoformat(hit["validated_at"]) >= before - datetime.timedelta(seconds=5)
@@ -223,7 +223,7 @@ def test_a_hit_tells_how_old_it_is(notes):
 
 
 def test_a_text_that_moved_is_told_from_one_that_changed(notes):
-    """A quote was thrown away because its line had moved; it is `moved` with its new lines, then `changed`, then `gone`."""
+    """A quote was thrown away because its line had moved; it is `moved` with new lines, then `changed`, then `gone`."""
     hit = notes.best("movingword")
     cited = f"{hit['citation']}@sha256:{hit['content_hash']}"
 
