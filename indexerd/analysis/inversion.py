@@ -10,6 +10,7 @@ See: docs/search.md (analysis), docs/on-disk-format.md (postings).
 
 import re
 from bisect import bisect_left
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate
 from typing import Any, NamedTuple
@@ -18,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from indexerd.analysis.hashing import Positions, SpanHasher
-from indexerd.analysis.ordering import order_of_texts, sort_numbers
+from indexerd.analysis.ordering import sort_numbers
 from indexerd.analysis.rows import Rows
 from indexerd.analysis.spans import Spans, find_spans
 from indexerd.analysis.stream import Stream, read_stream
@@ -26,9 +27,14 @@ from indexerd.analysis.vocabulary import Numbers, Vocabulary
 from indexerd.postings import Column, Field, Postings
 
 # Code points in a batch: its arrays stay in the processor's second cache.
-_BATCH = 1 << 18
+_BATCH = 1 << 17
 _COLUMN_BITS = 4
 _WHITE = re.compile(r"[ \t\n\r]")
+
+
+# About 15 MB when full. Each build has it for itself; where two run at a time, one begins anew.
+_KEPT_TERMS = 1 << 17
+_kept: deque[Vocabulary] = deque(maxlen=1)
 
 
 class Unit(NamedTuple):
@@ -109,12 +115,23 @@ def invert_languages(groups: Iterable[Units], chunk_count: int, keys: Sequence[t
         chunk_count: As for `invert`.
         keys: As for `invert`.
     """
-    vocabulary, rows = Vocabulary(), Rows()
+    vocabulary, rows = _kept_vocabulary(), Rows()
     lengths = np.zeros(chunk_count, np.uint32)
     batches = [_key_batch(keys, vocabulary, rows)] if keys else []
     for units in groups:
         batches += [_invert_batch(units, batch, vocabulary, rows, lengths) for batch in _batches(units)]
-    return _assemble([batch for batch in batches if len(batch.terms)], vocabulary, rows, lengths)
+    postings = _assemble([batch for batch in batches if len(batch.terms)], vocabulary, rows, lengths)
+    if len(vocabulary.terms) <= _KEPT_TERMS:
+        _kept.append(vocabulary)
+    return postings
+
+
+def _kept_vocabulary() -> Vocabulary:
+    """Return the vocabulary of a build before, which no other build has now: most words of a text were in another."""
+    try:
+        return _kept.pop()
+    except IndexError:
+        return Vocabulary()
 
 
 def _batches(units: Units) -> Iterator[slice]:
@@ -213,7 +230,7 @@ def _occurrences(
     starts = np.concatenate((spans.word_starts, spans.whole_starts, spans.ideographs, spans.pairs))
     ends = np.concatenate((spans.word_ends, spans.whole_ends, spans.ideographs + 1, spans.pairs + 2))
     hashes = SpanHasher(stream.codes).hashes(starts, ends)
-    numbers = vocabulary.numbers(hashes, starts, ends, stream.codes.tobytes().decode("utf-32-le"))
+    numbers = vocabulary.numbers(hashes, starts, ends, stream.codes)
     owned = np.concatenate(
         (
             np.repeat(places, _per_piece(stream, spans.word_starts)),
@@ -263,8 +280,12 @@ def _assemble(
     batches: Sequence[_Batch], vocabulary: Vocabulary, rows: Rows, lengths: npt.NDArray[np.uint32]
 ) -> Postings:
     """Scatter the batches' postings to their places: by term in string order, by batch within a term."""
-    order = order_of_texts(vocabulary.terms)
-    rank = np.zeros(len(order), np.int64)
+    size = len(vocabulary.terms)
+    used = np.zeros(size, np.bool_)
+    for batch in batches:
+        used[batch.terms] = True
+    order = vocabulary.in_order(np.flatnonzero(used))
+    rank = np.empty(size, np.int64)
     rank[order] = np.arange(len(order))
     runs = [_run(batch, rank) for batch in batches]
     sizes = np.zeros(len(order), np.int64)
@@ -277,7 +298,7 @@ def _assemble(
         places = np.arange(len(batch.terms)) + np.repeat(free[terms] - heads, counts)
         free[terms] += counts
         chunks[places], codes[places] = batch.chunks, ranks[batch.codes]
-    names = tuple(map(vocabulary.terms.__getitem__, order))
+    names = tuple(map(vocabulary.terms.__getitem__, order.tolist()))
     return Postings(terms=names, starts=starts, chunks=chunks, codes=codes, frequencies=rows.table(), lengths=lengths)
 
 

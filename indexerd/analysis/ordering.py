@@ -14,9 +14,11 @@ import numpy.typing as npt
 
 # Below this a comparison sort wins over the passes of a radix sort.
 _FEW = 2048
-_FEW_TEXTS = 4096
 _DIGIT_BITS = 16
 _PREFIX_BYTES = 8
+
+Prefixes = npt.NDArray[np.uint64]
+NO_PREFIXES: Prefixes = np.zeros((0, 2), np.uint64)
 
 
 def sort_numbers(values: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
@@ -32,22 +34,31 @@ def sort_numbers(values: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     return values
 
 
-def order_of_texts(texts: Sequence[str]) -> list[int]:
-    """Return the places of distinct texts in ascending order."""
-    if len(texts) < _FEW_TEXTS:
-        return sorted(range(len(texts)), key=texts.__getitem__)
+def prefixes(texts: Sequence[str]) -> Prefixes:
+    """Return the first 16 bytes of each text in UTF-8 as two big-endian numbers, zeros behind its end."""
     encoded = [text.encode() for text in texts]
     lengths = np.fromiter(map(len, encoded), np.int64, len(encoded))
     blob = np.frombuffer(b"".join(encoded) + bytes(2 * _PREFIX_BYTES), np.uint8)
     starts = np.cumsum(lengths) - lengths
-    high, low = _prefix(blob, starts, lengths, 0), _prefix(blob, starts, lengths, _PREFIX_BYTES)
-    order = _order_by(_order_by(np.arange(len(texts)), low), high)
+    return np.stack([_prefix(blob, starts, lengths, skip) for skip in (0, _PREFIX_BYTES)], axis=1)
+
+
+def order_of_texts(numbers: npt.NDArray[np.int64], known: Prefixes, texts: Sequence[str]) -> npt.NDArray[np.int64]:
+    """Return the numbers of some distinct texts in the order of the texts.
+
+    Args:
+        numbers: At least one, none twice.
+        known: What `prefixes` says of `texts`.
+        texts: All texts there are.
+    """
+    high, low = known[numbers, 0], known[numbers, 1]
+    order = _order_by(_order_by(np.arange(len(numbers)), low), high)
     # UTF-8 sorts as code points do; only texts with 16 bytes in common are left to compare.
     tied = (high[order[1:]] == high[order[:-1]]) & (low[order[1:]] == low[order[:-1]])
-    ranked: list[int] = order.tolist()
+    ranked: npt.NDArray[np.int64] = numbers[order]
     edges = np.flatnonzero(np.diff(np.concatenate(([False], tied, [False])).astype(np.int8))).tolist()
     for first, last in zip(edges[::2], edges[1::2], strict=True):
-        ranked[first : last + 1] = sorted(ranked[first : last + 1], key=texts.__getitem__)
+        ranked[first : last + 1] = sorted(ranked[first : last + 1].tolist(), key=texts.__getitem__)
     return ranked
 
 

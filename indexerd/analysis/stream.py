@@ -20,6 +20,8 @@ from indexerd.analysis.characters import AWKWARD, BREAK, FLAGS, folded_codes, re
 
 _FEED = "\n"
 
+CodePoints = npt.NDArray[np.uint32]
+
 
 class Stream(NamedTuple):
     """Pieces of text, ready for the analyzer.
@@ -31,7 +33,7 @@ class Stream(NamedTuple):
         starts: `int64`, position of each piece's first code point.
     """
 
-    codes: npt.NDArray[np.uint32]
+    codes: CodePoints
     flags: npt.NDArray[np.uint8]
     breaks: npt.NDArray[np.int64]
     starts: npt.NDArray[np.int64]
@@ -54,7 +56,7 @@ def read_stream(pieces: Sequence[str]) -> Stream:
     return Stream(folded, flags, np.array(breaks, np.int64), starts)
 
 
-def code_points(text: str) -> npt.NDArray[np.uint32]:
+def code_points(text: str) -> CodePoints:
     """Return the code points of a text, lone surrogates included."""
     return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
 
