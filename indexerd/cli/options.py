@@ -62,7 +62,11 @@ def setting(function: F) -> F:
         click.option("--node-modules/--no-node-modules", default=None, help="Index node_modules too."),
         click.option("--tagged-caches/--no-tagged-caches", default=None, help="Index folders with a CACHEDIR.TAG too."),
         click.option("--ignore", multiple=True, metavar="PATTERN", help="Leave out, as in .gitignore; repeatable."),
-        click.option("--poll", is_flag=True, help="Look at the folders in turn instead of waiting for events."),
+        click.option(
+            "--poll/--no-poll",
+            default=None,
+            help="Look at the folders in turn instead of waiting for events, or never.",
+        ),
         click.option(
             "--durability",
             type=click.Choice(["checkpoint", "always"]),
@@ -80,7 +84,6 @@ SETTING_FLAGS = (
 def take_settings(flags: dict[str, object]) -> dict[str, object]:
     """Take the setting flags out of a callback's arguments and return them as keys of `[profile.NAME]`."""
     given = {name: flags.pop(name) for name in SETTING_FLAGS}
-    given["poll"] = "always" if given["poll"] else None
     settings = {name: value for name, value in given.items() if value is not None and value != ()}
     if "language" in settings:
         settings["languages"] = settings.pop("language")

@@ -116,7 +116,7 @@ class Config:
         tagged_caches: Whether folders with a CACHEDIR.TAG are.
         ignore: Further patterns in gitignore form, for every root.
         root_rules: What single roots add, in the order of `roots`.
-        poll: Whether folders are polled instead of watched; `auto` where events cannot work.
+        poll: Whether folders are polled instead of watched; `auto` where events may not tell of every change.
         origins: `section.key` to where its value comes from; keys not named have their default.
     """
 

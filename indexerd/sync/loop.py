@@ -18,12 +18,13 @@ from indexerd.model import Root, Settings, SourcePath
 from indexerd.ports import Clock, Sources, StoreFilesystem
 from indexerd.store import Snapshot, Store
 from indexerd.sync.apply import Tally
+from indexerd.sync.options import SyncOptions
 from indexerd.sync.pending import Hint
 from indexerd.sync.repair import Asked, Reads, holds
 from indexerd.sync.roots import is_remote, parse_mounts, read_mounts
 from indexerd.sync.scan import Scanner
 from indexerd.sync.status import Barrier, BarrierState, Named, RootStatus, SyncReport, SyncStatus, state_of
-from indexerd.sync.stepper import STEP_FAILURES, Stepper, SyncOptions
+from indexerd.sync.stepper import STEP_FAILURES, Stepper
 from indexerd.sync.upkeep import Upkeep
 from indexerd.sync.watcher import Watcher
 
@@ -362,8 +363,13 @@ class SyncLoop:
     def _name_remote_roots(self) -> None:
         mounts = parse_mounts(read_mounts())
         remote = [root.label for root in self._roots if is_remote(mounts, os.path.realpath(os.fsencode(root.path)))]
-        if remote and self._stepper.watcher is not None:
-            names = ", ".join(remote)
+        if not remote or self._stepper.watcher is None:
+            return
+        names = ", ".join(remote)
+        if self._stepper.options.trust_events:
+            detail = f"{names}: what other machines change is seen by the next full scan only, since polling is off"
+            self._stepper.problems.report("events_only", detail)
+        else:
             self._stepper.give_up_watching(f"{names}: a network file system reports no changes made elsewhere")
 
 

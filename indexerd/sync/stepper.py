@@ -14,7 +14,6 @@ import logging
 import os
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from indexerd.indexing import settings_fingerprint
 from indexerd.model import Root, Settings
@@ -24,6 +23,7 @@ from indexerd.sync.bulk import Bulk
 from indexerd.sync.cycle import Cycle
 from indexerd.sync.ledger import Ledger, documents_of
 from indexerd.sync.memory import load_cache, save_cache
+from indexerd.sync.options import SyncOptions
 from indexerd.sync.pending import HURRIED, Batch, Hint, Kind, Pending, Writing
 from indexerd.sync.problems import Standing
 from indexerd.sync.repair import Reads, Repaired
@@ -54,23 +54,6 @@ _BATCH_PATHS = 20_000
 _BATCH_PATHS_IN_BULK = 500
 # What a step that failed is called in the status; both go when one succeeds.
 STEP_FAILURES = ("publish_failed", "sync_failed")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SyncOptions:
-    """How to sync.
-
-    Attributes:
-        max_file_bytes: Larger files are skipped.
-        workers: Worker processes for bulk reading; 0 reads everything in this process.
-        poll_seconds: Interval of full scans where events cannot be had.
-        poll: Never rely on events.
-    """
-
-    max_file_bytes: int
-    workers: int = 2
-    poll_seconds: float = 10.0
-    poll: bool = False
 
 
 class Stepper:

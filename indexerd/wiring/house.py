@@ -34,8 +34,8 @@ from indexerd.store import History, OpeningReport, Store, form_roots, open_store
 from indexerd.store.fsio import RealStoreFilesystem
 from indexerd.sync.ignore import IgnoreOptions
 from indexerd.sync.loop import SyncLoop
+from indexerd.sync.options import SyncOptions
 from indexerd.sync.scan import Scanner
-from indexerd.sync.stepper import SyncOptions
 from indexerd.sync.watcher import Watcher
 from indexerd.wiring.ground import check_ground, stored_roots
 from indexerd.wiring.oneshot import OneShot
@@ -244,7 +244,9 @@ def _sync(  # noqa: PLR0913 - joins what was opened before
         roots=roots,
         settings=config.settings,
         clock=SystemClock(),
-        options=SyncOptions(max_file_bytes=config.max_file_bytes, poll=config.poll == "always"),
+        options=SyncOptions(
+            max_file_bytes=config.max_file_bytes, poll=config.poll == "always", trust_events=config.poll == "never"
+        ),
         watcher=Watcher() if watch and config.poll != "always" else None,
         fs=fs,
     )

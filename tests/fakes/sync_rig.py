@@ -21,7 +21,7 @@ PATIENCE_SECONDS = 20.0
 class Rig:
     """One store over some roots. Opens with the first use, closes at the end of the `with` block."""
 
-    def __init__(self, folder, *roots, watch=True, settings=None, workers=0, ignore=None, wrap=None, poll_seconds=10.0):
+    def __init__(self, folder, *roots, watch=True, settings=None, workers=0, ignore=None, wrap=None, **options):
         self.state = Path(folder) / "state"
         paths = roots or (Path(folder) / "root",)
         for path in paths:
@@ -32,7 +32,7 @@ class Rig:
         )
         self.root = Path(paths[0])
         self._watch, self._settings, self._workers = watch, settings or Settings(), workers
-        self._ignore, self._wrap, self._poll_seconds = ignore or IgnoreOptions(), wrap, poll_seconds
+        self._ignore, self._wrap, self._options = ignore or IgnoreOptions(), wrap, options
         self.clock = SystemClock()
 
     def __enter__(self):
@@ -54,7 +54,7 @@ class Rig:
             roots=self.roots,
             settings=self._settings,
             clock=self.clock,
-            options=SyncOptions(max_file_bytes=1 << 24, workers=self._workers, poll_seconds=self._poll_seconds),
+            options=SyncOptions(max_file_bytes=1 << 24, workers=self._workers, **self._options),
             watcher=Watcher() if self._watch else None,
             fs=self.fs,
         )

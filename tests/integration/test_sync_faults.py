@@ -171,6 +171,20 @@ def test_with_polling_changes_are_found_without_anybody_asking(tmp_path):
         assert rig.loop.status().state in {"current", "pending"}
 
 
+@pytest.mark.parametrize(("trust", "problem"), [(False, "polling"), (True, "events_only")])
+def test_a_remote_root_is_polled_unless_polling_is_off(tmp_path, monkeypatch, trust, problem):
+    """A network file system hides what others change: roots there are scanned, or the weaker promise is said."""
+    monkeypatch.setattr("indexerd.sync.loop.read_mounts", lambda: b"30 1 0:40 / / rw - nfs4 server:/x rw\n")
+    with Rig(tmp_path, trust_events=trust) as rig:
+        rig.start()
+        assert rig.problems() == {problem}
+        assert rig.loop.status().state == "degraded"
+        assert (rig.loop.status().watches > 0) == trust
+        rig.write("n.md", "seen at once, for this machine wrote it")
+        rig.settle()
+        assert rig.paths() == ["n.md"]
+
+
 def test_a_watch_thread_that_dies_is_replaced(tmp_path, monkeypatch):
     """An error in the watch thread is made up for by a new watch and a full scan."""
     with Rig(tmp_path) as rig:

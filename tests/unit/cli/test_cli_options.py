@@ -30,7 +30,8 @@ def test_flags_that_are_not_given_set_nothing():
         ("--no-hidden", {"hidden": False}),
         ("--no-node-modules", {"node_modules": False}),
         ("--tagged-caches", {"tagged_caches": True}),
-        ("--poll", {"poll": "always"}),
+        ("--poll", {"poll": True}),
+        ("--no-poll", {"poll": False}),
         ("--language=german", {"languages": "german"}),
         ("--ignore=x", {"ignore": ["x"]}),
         # Refused by the settings' own limits; not to be mistaken for nothing.
