@@ -79,7 +79,12 @@ class Checkpoints:
             at_once: Do not wait for more to come.
         """
         unsynced, now = self._ledger.unsynced, self._clock.monotonic()
-        if unsynced.since is None or now < self._retry_at:
+        if now < self._retry_at:
+            return False
+        if self._is_used_up():
+            # After opening, mostly: made now, in the background, it is not the first publish that waits for it.
+            return self._ledger.state.slot is not None
+        if unsynced.since is None:
             return False
         return at_once or now - unsynced.since >= CHECKPOINT_SECONDS or unsynced.length_bytes >= CHECKPOINT_BYTES
 
@@ -91,9 +96,11 @@ class Checkpoints:
             CorruptionError: Written bytes are lost. Open the store again.
         """
         ledger = self._ledger
-        if ledger.highest < ledger.ceiling:
+        if not self._is_used_up():
             return
         with self.lock:
+            if not self._is_used_up():
+                return
             if ledger.state.slot is None:
                 # A store of a new identity: no slot that could outlive a power cut has ever named a number.
                 ledger.ceiling = ledger.highest + RESERVED_GENERATIONS
@@ -113,6 +120,10 @@ class Checkpoints:
         """Tell whether there is nothing to do on closing: nothing was committed since the last clean close."""
         reached, slot = self._durability.slot, self._ledger.state.slot
         return slot is None or (reached is not None and reached.closed and reached.revision >= slot.revision)
+
+    def _is_used_up(self) -> bool:
+        """Tell whether no number is left that may be published without a checkpoint."""
+        return self._ledger.highest >= self._ledger.ceiling
 
     def _run(self, *, closed: bool) -> None:
         self._heal()

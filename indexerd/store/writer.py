@@ -195,7 +195,11 @@ class Store:
         self._checkpoints.run()
 
     def checkpoint_due(self) -> bool:
-        """Tell whether a checkpoint should run now: 500 ms or 4 MiB behind, and not just after a failed one."""
+        """Tell whether a checkpoint should run now.
+
+        It should where the disk is 500 ms or 4 MiB behind, or the next publish would have to wait for one, as after
+        opening; and not just after a failed one.
+        """
         return self._checkpoints.due(at_once=self._always)
 
     def merge_due(self) -> bool:

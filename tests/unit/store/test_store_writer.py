@@ -175,6 +175,22 @@ def test_checkpoints_are_due_after_half_a_second(store, clock):
     assert store.statistics().unsynced_bytes == 0
 
 
+def test_a_checkpoint_is_due_after_opening_so_that_the_first_publish_need_not_wait_for_it(fs):
+    """It reserves numbers: once it is made the first publish flushes nothing, and numbers still have no gap."""
+    store = opened(fs)
+    publish(store, {"a.md": "one\n"})
+    store.close()
+    for generation in (2, 3):
+        again = opened(ForgetfulFilesystem(fs.disk))
+        assert again.checkpoint_due()
+        again.checkpoint()
+        assert not again.checkpoint_due()
+        again._fs.plan = Plan(fail_at=1, error=errno.EIO, only="flush_file")
+        assert publish(again, {"a.md": f"text {generation}\n"}).generation == generation
+        again._fs.plan = Plan()
+        again.close()
+
+
 def test_a_failed_checkpoint_is_tried_again_later_and_told(store, clock, fs):
     """After a failure there is a pause that grows, the cause is shown, and success clears it."""
     publish(store, {"a.md": "one\n"})
