@@ -10,6 +10,8 @@ import pytest
 from tests.fakes.daemon_process import DaemonProcess
 
 DOCUMENTS = 6
+# A query has the default wait, or one that a machine with too much to do does not use up, only a fault of the program.
+PATIENT_MS = 2_000
 ANSWERS = 100_000 if os.environ.get("INDEXERD_TEST_SIZE") == "large" else 3_000
 
 # Rewrites documents whose every line carries a version, atomically or in place (one write of the same length, so that
@@ -58,8 +60,11 @@ class Finished:
 
 
 @pytest.mark.slow
-def test_no_answer_is_old_mixed_or_has_a_hole(tmp_path):
-    """Each of thousands of answers under constant saves holds the document in one version, at least the last saved."""
+def test_no_answer_is_old_mixed_or_has_a_hole(tmp_path, record_property):
+    """Each of thousands of answers under constant saves holds the document in one version, at least the last saved.
+
+    Only an answer whose default wait was used up, and that says so, may lack it.
+    """
     root = tmp_path / "root"
     root.mkdir()
     for number in range(DOCUMENTS):
@@ -69,17 +74,19 @@ def test_no_answer_is_old_mixed_or_has_a_hole(tmp_path):
         [sys.executable, "-c", WRITER, str(root), str(DOCUMENTS)], stdout=subprocess.PIPE, text=True
     )
     finished = Finished(writer.stdout)
-    old, mixed, holes, pending = [], [], [], 0
+    old, mixed, holes, said = [], [], [], 0
     try:
         for asked in range(ANSWERS):
-            number = asked % DOCUMENTS
+            number, is_patient = asked % DOCUMENTS, asked // DOCUMENTS % 2 == 0
             least = finished.versions[number]
-            reply = daemon.call("query", text=f"stable{number}", k=5, max_per_document=5)
-            pending += reply["freshness"]["state"] != "current"
+            wait = {"wait_ms": PATIENT_MS} if is_patient else {}
+            reply = daemon.call("query", text=f"stable{number}", k=5, max_per_document=5, **wait)
+            is_current = reply["freshness"]["state"] == "current"
             hits = [hit for hit in reply["hits"] if hit["source_path"] == f"doc{number}.md"]
             stamps = {int(line.rpartition(" ")[2]) for hit in hits for line in hit["text"].splitlines()}
             if not hits:
-                holes.append((asked, reply["rejected_counts"], reply["freshness"]))
+                said += not is_patient and not is_current
+                holes += [(asked, reply["rejected_counts"], reply["freshness"])] if is_patient or is_current else []
             elif len(stamps) > 1:
                 mixed.append((asked, stamps))
             elif stamps.pop() < least:
@@ -90,4 +97,6 @@ def test_no_answer_is_old_mixed_or_has_a_hole(tmp_path):
         finished.thread.join()
         writer.stdout.close()
         daemon.close()
-    assert (old, mixed, holes) == ([], [], []), (len(old), len(mixed), len(holes), pending)
+    record_property("withheld for want of time", said)
+    assert (old, mixed, holes) == ([], [], []), (len(old), len(mixed), len(holes), said)
+    assert said <= ANSWERS // 20
