@@ -97,8 +97,9 @@ class SyncLoop:
         with stepper.lock:
             stepper.pending.doubt()
             stepper.timers = True
-        self._stopping = False
-        self._thread = threading.Thread(target=self._run, name="indexerd-sync", daemon=True)
+            self._stopping = False
+            self._thread = threading.Thread(target=self._run, name="indexerd-sync", daemon=True)
+            stepper.resolved.notify_all()
         self._end_upkeep = self.on_publish(lambda _: self._upkeep.wake())
         self._upkeep.start()
         self._thread.start()
@@ -149,10 +150,14 @@ class SyncLoop:
             `current`: it is. `pending`: not in time. `building`: a first index, or one for new settings, is being made.
         """
         began = self._clock.monotonic()
-        if self._thread is None:
+        if self._thread is None and self._stepper.reconciled_at is not None:
             # One shot: as current as its last run, which comes before any question.
-            return Barrier("pending" if self._stepper.reconciled_at is None else "current", 0.0)
-        number = self._seen_so_far() if earlier is None else earlier.number
+            return Barrier("current", 0.0)
+        if not self._has_started(deadline):
+            state: BarrierState = "building" if self._stepper.building else "pending"
+            return Barrier(state, self._clock.monotonic() - began)
+        # An answer from before the start waited for nothing yet.
+        number = earlier.number if earlier is not None and earlier.number else self._seen_so_far()
         state = self._wait_for(number, deadline)
         return Barrier(state, self._clock.monotonic() - began, number)
 
@@ -305,6 +310,17 @@ class SyncLoop:
                 stepper.pending.add([Hint(folder, tree=True) for folder in unwatched], now, urgent=True)
                 stepper.wake.notify_all()
             return stepper.pending.last()
+
+    def _has_started(self, deadline: float) -> bool:
+        """Wait until the thread is there: the socket answers before it is."""
+        stepper = self._stepper
+        with stepper.lock:
+            while self._thread is None:
+                remaining = deadline - self._clock.monotonic()
+                if remaining <= 0 or self._stopping:
+                    return False
+                stepper.resolved.wait(min(remaining, threading.TIMEOUT_MAX))
+        return True
 
     def _wait_for(self, number: int, deadline: float, *, patient: bool = False) -> BarrierState:
         stepper = self._stepper

@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -314,6 +315,21 @@ def test_a_barrier_without_time_says_pending(rig):
             break
     assert "pending" in states
     rig.settle()
+
+
+def test_a_question_before_the_thread_runs_waits_for_it(tmp_path):
+    """The socket answers before the first scan begins: who asks then is told so, or waits for that scan."""
+    with Rig(tmp_path) as rig, ThreadPoolExecutor() as pool:
+        for text, unready in (("first", "building"), ("second", "pending")):
+            rig.write("n.md", text)
+            early = rig.loop.barrier(0.0)
+            assert early.state == unready
+            asked = [pool.submit(rig.barrier), pool.submit(rig.loop.barrier, time.monotonic() + 20, early)]
+            rig.loop.start()
+            assert (asked[0].result(), asked[1].result().state) == ("current", "current")
+            assert rig.text("n.md") == text
+            rig.close()
+            rig.open()
 
 
 def test_many_who_ask_at_once_are_all_told_the_truth(rig):
