@@ -66,7 +66,7 @@ def test_naming_some_files_leaves_the_others(tmp_path):
         (notes.root / f"{name}.md").unlink()
     assert sync(tmp_path, notes.root / "a.md", *state)["documents_deleted"] == 1
     listed = program(tmp_path / "home", "documents", "--json", *state)
-    assert [row["source_path"] for row in json.loads(listed.stdout)["documents"]] == ["b.md", "c.md"]
+    assert [row["source_path"] for row in json.loads(listed.stdout)] == ["b.md", "c.md"]
 
 
 def test_a_second_run_removes_and_redoes_nothing_needlessly(tmp_path):
