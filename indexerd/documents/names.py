@@ -9,9 +9,9 @@ See: docs/search.md (fields).
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from indexerd.documents.outline import Block, Heading
+from indexerd.documents.outline import Block, Outline
 from indexerd.model import MetadataValue
 from indexerd.naming import decode_name
 
@@ -82,13 +82,13 @@ def _code_spans(text: str, start: int, end: int) -> list[tuple[int, int]]:
     return spans
 
 
-def title_of(front_matter: Iterator[str], declared: str, headings: Sequence[Heading], file_name: str) -> str:
+def title_of(front_matter: Iterable[str], outline: Outline, file_name: str) -> str:
     """Return the title: front matter, else what the format declares, else the only level-1 heading, else the name."""
-    given = next(front_matter, "").strip() or declared
+    given = next(iter(front_matter), "").strip() or outline.title
     if given:
         return " ".join(given.split())
     first = ""
-    for heading in headings:
+    for heading in outline.headings:
         if heading.level == 1 and heading.depth == 0:
             if first:
                 return file_name

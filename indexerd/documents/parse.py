@@ -9,10 +9,10 @@ See: docs/on-disk-format.md (documents), docs/search.md (chunks).
 """
 
 from collections.abc import Callable, Mapping
-from hashlib import sha256
 from itertools import accumulate
 from typing import NamedTuple
 
+from indexerd.digests import content_hash
 from indexerd.documents import markdown, org, plaintext, rst
 from indexerd.documents.chunker import Cut, Section, cut_chunks
 from indexerd.documents.decoding import Decoded, decode
@@ -49,7 +49,6 @@ class ParsedChunk(NamedTuple):
         columns_line: Line of the header row that this part of a split table repeats; 0 if none.
         heading_text: Searchable words of its headings.
         body_text: Searchable text: without its own heading lines, with the repeated header row.
-        content_hash: SHA-256 of its text in UTF-8.
         occurrence: 0, 1, ... among equal texts of the document.
     """
 
@@ -63,8 +62,12 @@ class ParsedChunk(NamedTuple):
     columns_line: int
     heading_text: str
     body_text: str
-    content_hash: ContentHash
     occurrence: int
+
+    @property
+    def content_hash(self) -> ContentHash:
+        """SHA-256 of its text in UTF-8: computed, for the index does not store it."""
+        return content_hash(self.text.encode())
 
 
 class ParsedDocument(NamedTuple):
@@ -130,7 +133,7 @@ def parse_document(source_path: SourcePath, raw: bytes, settings: Settings) -> P
     return ParsedDocument(
         source_path,
         name,
-        title_of(values_of(front.values, keys.title), outline.title, outline.headings, file_name),
+        title_of(values_of(front.values, keys.title) if front.values else (), outline, file_name),
         tuple(values_of(front.values, keys.aliases)) if front.values else (),
         tuple(dict.fromkeys(tags)) if tags else (),
         front.values,
@@ -138,10 +141,10 @@ def parse_document(source_path: SourcePath, raw: bytes, settings: Settings) -> P
         file_name,
         folders,
         front_lines,
-        raw.count(b"\n") + (not raw.endswith(b"\n") and bool(raw)),
+        raw.count(b"\n") + (raw[-1:] not in b"\n"),
         front.unread_keys,
         _problems(decoded, front),
-        tuple(_chunks(raw, decoded, front, body, cuts)),
+        tuple(_chunks(raw, decoded, front.end, body, cuts)),
         text,
     )
 
@@ -159,39 +162,37 @@ def _line_starts(raw: bytes, bom_bytes: int) -> list[int]:
     return starts
 
 
-def _chunks(raw: bytes, decoded: Decoded, front: FrontMatter, body: str, cuts: list[Cut]) -> list[ParsedChunk]:
+def _chunks(raw: bytes, decoded: Decoded, body_at: int, body: str, cuts: list[Cut]) -> list[ParsedChunk]:
     """Place and dress the cuts. Lines and bytes are counted forward only: one pass over the text, whatever its cuts."""
     chunks: list[ParsedChunk] = []
-    line = decoded.text.count("\n", 0, front.end) + 1
-    byte_at = decoded.bom_bytes + (len(decoded.text[: front.end].encode()) if front.end else 0)
+    line, byte_at = 1, decoded.bom_bytes
+    if body_at:
+        line += decoded.text.count("\n", 0, body_at)
+        byte_at += len(decoded.text[:body_at].encode())
     line_starts = _line_starts(raw, decoded.bom_bytes) if decoded.undecodable else None
-    plain = decoded.text.isascii()
+    plain = body.isascii()
     dress = _Dress(body, cuts)
-    seen: dict[bytes, int] = {}
+    seen: dict[str, int] = {}
     at = 0
     for index, cut in enumerate(cuts):
         start, end = cut.start, cut.end
         text = body[start:end]
-        encoded = text.encode()
-        first_line = line + body.count("\n", at, start)
-        line = first_line + encoded.count(b"\n")
+        if start > at:
+            # Blank lines: a character is a byte there.
+            line += body.count("\n", at, start)
+            byte_at += start - at
+        first_line, byte_start = line, byte_at
+        line += text.count("\n")
         last_line = line - 1 if text[-1] == "\n" else line
+        byte_at += end - start if plain else len(text.encode())
         if line_starts is not None:
             byte_start, byte_at = line_starts[first_line - 1], line_starts[last_line]
-        else:
-            byte_start = byte_at + (start - at if plain else len(body[at:start].encode()))
-            byte_at = byte_start + len(encoded)
         at = end
-        digest = ContentHash(sha256(encoded).digest())
-        occurrence = seen.get(digest, 0)
-        seen[digest] = occurrence + 1
-        is_hit, columns_line, heading_text, body_text = dress.words(index, text, first_line)
-        place = (first_line, last_line, byte_start, byte_at)
-        chunks.append(
-            ParsedChunk(
-                *place, text, cut.section.path, is_hit, columns_line, heading_text, body_text, digest, occurrence
-            )
-        )
+        occurrence = seen.get(text, 0)
+        seen[text] = occurrence + 1
+        place = (first_line, last_line, byte_start, byte_at, text, cut.section.path)
+        # Not by name: that costs as much as all the rest here.
+        chunks.append(tuple.__new__(ParsedChunk, (*place, *dress.words(index, cut, text, first_line), occurrence)))
     return chunks
 
 
@@ -202,22 +203,26 @@ class _Dress:
         self._body = body
         self._cuts = cuts
         self._lent: tuple[Heading, ...] = ()
-        self._columns = _Columns(body)
+        self._columns: _Columns | None = None
 
-    def words(self, index: int, text: str, first_line: int) -> tuple[bool, int, str, str]:
+    def words(self, index: int, cut: Cut, text: str, first_line: int) -> tuple[bool, int, str, str]:
         """Return (is_hit, columns_line, heading_text, body_text) of the next chunk."""
-        start, end, section, table = self._cuts[index]
+        start, end, section, table = cut
         is_hit, heading_text, body_text = True, "", text
         if section.stack:
             own = section.stack[-1]
-            own_end = min(own.end, end) - start if own.start <= start < own.end else 0
-            if (start, end) == (own.start, own.end) and index + 1 < len(self._cuts):
-                is_hit = not _is_under(self._cuts[index + 1], section)
+            own_end = own.end - start if own.start <= start < own.end else 0
+            if own_end:
+                if (start, end) == (own.start, own.end) and index + 1 < len(self._cuts):
+                    is_hit = not _is_under(self._cuts[index + 1], section)
+                body_text = text[own_end:]
             heading_text = _heading_text(self._body, section, self._lent, text[:own_end])
-            self._lent = () if is_hit else (*self._lent, own)
-            body_text = text[own_end:] if own_end else text
+            if self._lent or not is_hit:
+                self._lent = () if is_hit else (*self._lent, own)
         if table is None:
             return is_hit, 0, heading_text, body_text
+        if self._columns is None:
+            self._columns = _Columns(self._body)
         columns_line, row = self._columns.of(table, start, first_line)
         return is_hit, columns_line, heading_text, f"{body_text}\n{row}"
 
@@ -230,8 +235,11 @@ def _is_under(cut: Cut, section: Section) -> bool:
 
 def _heading_text(body: str, section: Section, lent: tuple[Heading, ...], own: str) -> str:
     """Return the words of the headings above a chunk: whole lines, with anchors, of those it shows or stands in for."""
+    path = section.path
     if not lent:
-        return "\n".join((*section.path[:-1], own.strip())) if own else "\n".join(section.path)
+        if not own:
+            return "\n".join(path)
+        return "\n".join((*path[:-1], own.strip())) if len(path) > 1 else own.strip()
     parts = [body[one.start : one.end].strip() if one in lent else one.title for one in section.stack]
     return "\n".join((*parts[:-1], own.strip())) if own else "\n".join(parts)
 
