@@ -9,6 +9,7 @@ See: docs/adr/0010.
 """
 
 import os
+import signal
 import struct
 import sys
 from collections.abc import Sequence
@@ -37,6 +38,8 @@ class Brief(NamedTuple):
 
 def main() -> None:
     """Serve slices from standard input to standard output until the input ends."""
+    # A daemon that was killed leaves nobody to answer: end without a word.
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     source = sys.stdin.buffer
     # Nothing else may write between the frames.
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")

@@ -1,9 +1,13 @@
 """Files become outcomes and one segment; one bad file does not touch the others."""
 
+import os
+import subprocess
+import sys
+
 import pytest
 
 from indexerd.digests import content_hash, fast_digest
-from indexerd.model import Settings, SourcePath
+from indexerd.model import Root, Settings, SourcePath
 from indexerd.ports import SourceFault
 from indexerd.sync import reading
 from indexerd.sync.bulk import SLICE_BYTES, SLICE_FILES, Sized, cut_slices
@@ -16,6 +20,7 @@ from indexerd.sync.worker import (
     encode_brief,
     encode_slice,
     encode_wanted,
+    write_frames,
 )
 from tests.fakes.memory_sources import MemorySources
 
@@ -111,6 +116,22 @@ def test_what_a_worker_answers_is_what_was_read():
     assert decode_brief(encode_brief(brief)) == brief
     wanted = [Wanted("a.md", b"d" * 16, b"h" * 32)]
     assert decode_wanted(encode_wanted(wanted)) == wanted
+
+
+@pytest.mark.slow
+def test_a_worker_whose_daemon_is_gone_ends_without_a_word(tmp_path):
+    """What a killed daemon leaves at work writes nothing to the terminal when it finds nobody to answer."""
+    (tmp_path / "a.md").write_text("alpha")
+    program = "from indexerd.sync.worker import main; main()"
+    brief = Brief((Root(label="r", path=str(tmp_path), prefixed=False),), 1 << 20, SETTINGS)
+    reading, writing = os.pipe()
+    worker = subprocess.Popen(
+        [sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=writing, stderr=subprocess.PIPE
+    )
+    os.close(reading)
+    os.close(writing)
+    write_frames(worker.stdin, [[encode_brief(brief)], [encode_wanted([Wanted("a.md")])]])
+    assert worker.communicate(timeout=30) == (None, b"")
 
 
 def test_a_fault_outcome_has_no_stat():
