@@ -39,6 +39,8 @@ _STATX_ATTR_MOUNT_ROOT = 0x2000
 
 _MISSING = frozenset({errno.ENOENT, errno.ENOTDIR})
 _ESCAPES = frozenset({errno.ELOOP, errno.EXDEV})
+# What says that this process is short of something just now. It says nothing of the file or folder that was asked for.
+_SHORTAGES = {errno.EMFILE: "EMFILE", errno.ENFILE: "ENFILE", errno.ENOMEM: "ENOMEM"}
 
 
 class _OpenHow(ctypes.Structure):
@@ -277,6 +279,21 @@ def absence_is_seen(root_fd: int, relative: bytes) -> bool:
             return False
         return True
     return False
+
+
+def raise_shortage(error: OSError) -> None:
+    """Raise the error again if it is our own shortage: nobody may conclude anything from it.
+
+    Raises:
+        OSError: Too many open files, or no memory. Try again.
+    """
+    if error.errno in _SHORTAGES:
+        raise error
+
+
+def tells_of_shortage(detail: str) -> bool:
+    """Whether the detail of a fault names our own shortage: the file is to be tried again."""
+    return detail.rpartition(" ")[2] in _SHORTAGES.values()
 
 
 def error_name(error: OSError) -> str:

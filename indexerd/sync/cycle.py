@@ -17,6 +17,7 @@ from typing import NamedTuple, Protocol
 from indexerd.model import Root, Settings, SourcePath
 from indexerd.naming import source_path, split_source_path
 from indexerd.ports import Clock, Sources
+from indexerd.sources import tells_of_shortage
 from indexerd.store import Snapshot, Store
 from indexerd.sync.apply import Draft
 from indexerd.sync.bulk import Sized
@@ -152,6 +153,8 @@ class Cycle:
                 case "unchanged" if outcome.stat is not None and outcome.source_path in self.ledger:
                     self.ledger.note_equal(outcome.source_path, outcome.stat, looked_ns)
                 case "source_changed" | "unchanged":
+                    again.append(outcome.source_path)
+                case _ if tells_of_shortage(outcome.detail):
                     again.append(outcome.source_path)
                 case _ if _is_held(outcome):
                     self._hold(outcome, draft)

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from indexerd.model import Root, SourcePath
-from indexerd.sources import DEFAULT_MAX_FILE_BYTES, error_name
+from indexerd.sources import DEFAULT_MAX_FILE_BYTES, error_name, raise_shortage
 from indexerd.sync.ignore import RULE_FILES, FolderRules, IgnoreOptions, root_rules
 from indexerd.sync.look import Look, Place, merge_looks
 from indexerd.sync.standing import Standing
@@ -137,6 +137,7 @@ class Scanner:
                 is_repository=is_repository(standing.fd),
             )
         except OSError as error:
+            raise_shortage(error)
             standing.hold_root(error_name(error))
             return None
 

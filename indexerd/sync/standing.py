@@ -15,7 +15,7 @@ from pathlib import Path
 
 from indexerd.model import Root, SourcePath
 from indexerd.naming import source_path, split_source_path
-from indexerd.sources import error_name, open_folder_beneath, open_root
+from indexerd.sources import error_name, open_folder_beneath, open_root, raise_shortage
 from indexerd.sync.look import UNKNOWN_DEVICE, Place, RootState, nearest_above
 from indexerd.sync.surroundings import place_of
 
@@ -122,10 +122,12 @@ class Standing:
         try:
             os.close(open_folder_beneath(self.fd, relative))
         except OSError as error:
+            raise_shortage(error)
             return error.errno in GONE
         return False
 
     def _lose(self, error: OSError) -> None:
+        raise_shortage(error)
         self.state = _STATE_OF_ERROR.get(error.errno, "unreadable")
         self.held[self._path] = self.state if error.errno in _STATE_OF_ERROR else error_name(error)
 

@@ -13,7 +13,7 @@ import errno
 import os
 import stat as stat_bits
 
-from indexerd.sources import is_mount_root
+from indexerd.sources import is_mount_root, raise_shortage
 from indexerd.sync.ignore import CACHE_TAG, CACHE_TAG_SIGNATURE, IGNORE_FILES
 from indexerd.sync.look import Place
 
@@ -52,7 +52,8 @@ def is_tagged_cache(folder_fd: int) -> bool:
     """Whether the folder says of itself that it is a cache that can be made again."""
     try:
         head = _read_regular(folder_fd, CACHE_TAG, len(CACHE_TAG_SIGNATURE))
-    except OSError:
+    except OSError as error:
+        raise_shortage(error)
         return False
     return head == CACHE_TAG_SIGNATURE
 
@@ -76,7 +77,8 @@ def rule_files_above(real_root: bytes) -> tuple[tuple[bytes, bytes], ...]:
     for folder in folders_above(real_root):
         try:
             text = _read_regular(None, _join(folder, IGNORE_FILES[0]), _RULE_FILE_BYTES)
-        except OSError:
+        except OSError as error:
+            raise_shortage(error)
             continue
         if text is not None:
             found.append((real_root[len(folder.rstrip(b"/")) + 1 :], text))

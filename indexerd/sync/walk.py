@@ -18,7 +18,7 @@ from typing import NamedTuple
 from indexerd.model import Root, SourcePath
 from indexerd.naming import encode_name, is_printable, source_path
 from indexerd.ports import SourceStat
-from indexerd.sources import error_name, open_folder_beneath, stat_of
+from indexerd.sources import error_name, open_folder_beneath, raise_shortage, stat_of
 from indexerd.sync.ignore import CACHE_TAG, IGNORE_FILES, FolderRules
 from indexerd.sync.look import Held, Look, Skipped
 from indexerd.sync.standing import GONE, Standing
@@ -270,6 +270,7 @@ class Walk:
             return None
 
     def _hold(self, relative: bytes, error: OSError) -> None:
+        raise_shortage(error)
         self._held[source_path(self._root, relative)] = error_name(error)
 
     def _announce(self, relative: bytes) -> None:
