@@ -270,7 +270,7 @@ class SyncLoop:
         stepper = self._stepper
         with stepper.lock:
             asked = stepper.repairs.ask(reads)
-        if self._thread is None and not self._stopping:
+        if self._is_alone():
             self._step_here()
         with stepper.lock:
             while not asked.done:
@@ -283,9 +283,13 @@ class SyncLoop:
 
     def _looked_at(self, number: int, deadline: float) -> bool:
         """Wait until the files under a number were looked at; return whether they were."""
-        if self._thread is None and not self._stopping:
+        if self._is_alone():
             return self._step_here(number)
         return self._wait_for(number, deadline) == "current"
+
+    def _is_alone(self) -> bool:
+        """Return whether there is no thread and none will come: a daemon answers before its first, one shot has looked."""
+        return self._thread is None and not self._stopping and self._stepper.reconciled_at is not None
 
     def _step_here(self, number: int = 0) -> bool:
         """Step in this thread, once at least and until a number is resolved; return whether that went well."""

@@ -209,6 +209,21 @@ def test_out_of_time_nothing_is_waited_for_but_the_file_is_looked_at(tmp_path):
         rig.until(lambda: rig.text("n.md") == "second")
 
 
+def test_a_question_before_the_thread_runs_steps_nothing(tmp_path):
+    """The socket answers from the last index before the first scan: only the thread to come writes."""
+    with Rig(tmp_path, watch=False) as rig:
+        rig.write("n.md", "first")
+        rig.loop.sync_once()
+        rig.close()
+        rig.open()
+        change(rig, "n.md", "second")
+        generation = rig.generation()
+        assert repair(rig, seen(rig), seconds=0.02) is None
+        assert rig.generation() == generation
+        rig.start()
+        assert rig.text("n.md") == "second"
+
+
 def test_each_of_many_who_ask_at_once_gets_what_it_saw_or_newer(tmp_path):
     """Nobody is answered from an older state than the own one, and the index ends with the newest."""
     with Rig(tmp_path, watch=False, poll_seconds=60.0) as rig:
