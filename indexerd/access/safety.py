@@ -10,7 +10,8 @@ See: docs/threat-model.md (safety gate) for recall and false alarms; benchmarks/
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from itertools import accumulate
 
 from indexerd.access.cues import CueFilter
@@ -33,10 +34,19 @@ _MARKS = (".", "!", "?", ";")
 
 _Reading = tuple[int, str]
 
-_PATTERNS = compile_phrases((*ENGLISH, *OTHER), {**ENGLISH_WORDS, **OTHER_WORDS})
-_FILTER = CueFilter(_PATTERNS)
 # Texts are filtered together up to this size: a call of numpy costs more than a small text.
 _BATCH_CHARS = 1 << 19
+
+
+@cache
+def patterns_by_cue() -> Mapping[str, tuple[Pattern, ...]]:
+    """Return every phrase under the cue that leads to it. Made with the first scan: a start need not wait for it."""
+    return compile_phrases((*ENGLISH, *OTHER), {**ENGLISH_WORDS, **OTHER_WORDS})
+
+
+@cache
+def _filter() -> CueFilter:
+    return CueFilter(patterns_by_cue())
 
 
 def scan_text(text: str) -> tuple[UnsafeFinding, ...]:
@@ -82,7 +92,7 @@ def _scan_batch(readings: Sequence[_Reading], results: list[tuple[UnsafeFinding,
     # A zero byte between texts is in no cue.
     starts = list(accumulate((len(part) + 1 for part in encoded), initial=0))
     cues: dict[int, set[str]] = {}
-    for at, cue in _FILTER.find(b"\0".join(encoded)):
+    for at, cue in _filter().find(b"\0".join(encoded)):
         cues.setdefault(bisect_right(starts, at) - 1, set()).add(cue)
     for place, found in cues.items():
         index, reading = readings[place]
@@ -92,7 +102,7 @@ def _scan_batch(readings: Sequence[_Reading], results: list[tuple[UnsafeFinding,
 
 def _scan(reading: str, cues: Sequence[str]) -> Iterator[UnsafeFinding]:
     for cue in cues:
-        yield from _search(reading, cue, _PATTERNS[cue])
+        yield from _search(reading, cue, patterns_by_cue()[cue])
 
 
 def _search(reading: str, cue: str, patterns: Sequence[Pattern]) -> Iterator[UnsafeFinding]:

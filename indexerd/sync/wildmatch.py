@@ -10,8 +10,6 @@ See: docs/operations.md (what is ignored), docs/adr/0008.
 
 import re
 
-from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
-
 # The C locale's, as git's. A name ends within 99 bytes: else each of many `[:` would be read to the end of the line.
 _CLASSES = {
     "alnum": "0-9A-Za-z", "alpha": "A-Za-z", "blank": r" \t", "cntrl": r"\x00-\x1f\x7f", "digit": "0-9",
@@ -35,6 +33,9 @@ def translate(glob: bytes, *, by_name: bool) -> bytes | None:
         glob: Without negation and without a slash at either end.
         by_name: Whether a name is matched: stars then never cross folders.
     """
+    # With the first line of the first ignore file: a start that waits for no scan need not wait for it.
+    from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern  # noqa: PLC0415 - as said above
+
     text, start = glob.decode("latin-1"), ""
     if not by_name:
         start = found[1] if (found := _BEFORE_STARS.match(text)) else ""

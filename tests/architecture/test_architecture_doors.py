@@ -12,7 +12,7 @@ IMPORT_DOORS = {
     "watchdog": ("sync/watcher",),
     "msgpack": ("store/codec.py", "protocol"),
     "xxhash": ("digests.py",),
-    "yaml": ("documents/frontmatter.py",),
+    "yaml": ("documents/yaml_block.py",),
     "Stemmer": ("analysis/",),
     "pathspec": ("sync/wildmatch.py",),
     "click": ("cli/",),
