@@ -113,7 +113,12 @@ class Checkpoints:
     def close(self) -> None:
         """Make the current generation durable and give back the reserved numbers. Raises as `run`."""
         with self.lock:
-            if not self.closed():
+            if self.closed():
+                return
+            try:
+                self._run(closed=True)
+            except OSError:
+                # There is no later time: what could not be flushed is written anew, once.
                 self._run(closed=True)
 
     def closed(self) -> bool:

@@ -139,9 +139,9 @@ def _state(fs: StoreFilesystem, found: Found) -> State:
     if found.chosen is None:
         return empty_state("st_" + fs.entropy(12).hex())
     slot, reached = found.slots[found.chosen], found.slots.get(SlotName.DURABLE)
-    manifests = {
-        kept.generation: found.manifests[kept.manifest] for kept in slot.kept if kept.manifest in found.manifests
-    }
+    # A generation whose manifest is lost can never be shown again: it is no longer kept, and nobody is told it is.
+    slot = replace(slot, kept=tuple(kept for kept in slot.kept if kept.manifest in found.manifests))
+    manifests = {kept.generation: found.manifests[kept.manifest] for kept in slot.kept}
     generation = slot.newest.generation
     durable = reached is not None and any(kept.generation == generation for kept in reached.kept)
     return opened_state(slot, manifests, found.parts, durable=durable)

@@ -9,6 +9,7 @@ from indexerd.errors import CorruptionError, ForeignStoreError, FormatVersionErr
 from indexerd.model import Root
 from indexerd.store import History, form_roots, fsck, open_reader, slots
 from indexerd.store.collect import QUARANTINE_FILES
+from indexerd.store.layout import Kind
 from tests.fakes.forgetful_filesystem import Disk, ForgetfulFilesystem, Plan, killed_process
 from tests.fakes.small_stores import content, opened, publish, rebuilt_content
 
@@ -242,3 +243,19 @@ def test_a_reader_outruns_publishes_and_collections(disk):
         assert snapshot.document_count == 1
         assert len(content(snapshot)) == 64
     assert not [finding for finding in fsck(Overtaken(disk)) if finding.kind == "problem"]
+
+
+def test_a_generation_whose_manifest_is_damaged_is_no_longer_kept(disk):
+    """It is not listed as one that can be replayed, and after the next publish nothing complains of it any more."""
+    fs = again(disk)
+    store = opened(fs)
+    old = next(kept for kept in store.generations() if kept.generation == 1)
+    name = next(kept.manifest for kept in store._ledger.state.slot.kept if kept.generation == old.generation)
+    store.close()
+    damage(fs.disk, name.name(Kind.MANIFEST))
+    store = opened(again(fs.disk))
+    assert [kept.generation for kept in store.generations()] == [2]
+    new = publish(store, {"c.md": "three\n"})
+    store.checkpoint()
+    assert [kept.generation for kept in store.generations()] == [2, new.generation]
+    assert [finding for finding in fsck(store._fs) if finding.kind == "problem"] == []

@@ -408,3 +408,16 @@ def publish_after(listed, store, monkeypatch, original):
     monkeypatch.setattr(ForgetfulFilesystem, "names", original)
     publish(store, {"c.md": "three\n"})
     return listed
+
+
+def test_closing_writes_anew_what_could_not_be_flushed(store, fs):
+    """A file that was lost or replaced beside the running process costs nothing: its content is still in memory."""
+    publish(store, {"a.md": "one\n"})
+    expected = content(publish(store, {"b.md": "two\n"}))
+    lost = min(name for name in fs.names() if name.endswith("segment"))
+    fs.remove(lost)
+    store.close()
+    again = opened(ForgetfulFilesystem(fs.disk.copy()))
+    assert again.opening.state == "healthy"
+    assert not again.opening.fell_back
+    assert (content(again.snapshot()), again.snapshot().durable) == (expected, True)
