@@ -20,10 +20,13 @@ _REMOTE_TYPES = frozenset(
 
 
 class Identity(NamedTuple):
-    """Device and inode of a folder at one moment."""
+    """Which folder it is at one moment, and who may look into it."""
 
     dev: int
     ino: int
+    mode: int
+    uid: int
+    gid: int
 
 
 class Mount(NamedTuple):
@@ -40,7 +43,7 @@ def identity_of(path: str) -> Identity | None:
         found = os.stat(path)  # noqa: PTH116 -- the spelling the user gave, as everywhere
     except OSError:
         return None
-    return Identity(found.st_dev, found.st_ino)
+    return Identity(found.st_dev, found.st_ino, found.st_mode, found.st_uid, found.st_gid)
 
 
 def read_mounts() -> bytes:
@@ -90,13 +93,16 @@ def _unescape(field: bytes) -> bytes:
 
 
 class RootIdentities:
-    """Notices when a root is no longer the folder it was at the last question. Not safe for threads by itself."""
+    """Notices when a root is no longer the folder it was at the last question, or admits others.
+
+    Not safe for threads by itself.
+    """
 
     def __init__(self, paths: Iterable[str]) -> None:
         self._seen: dict[str, Identity | None] = {path: identity_of(path) for path in paths}
 
     def changed(self) -> list[str]:
-        """Return the roots that stand for another folder (or none) since the last call."""
+        """Return the roots that stand for another folder (or none), or admit others, since the last call."""
         now = {path: identity_of(path) for path in self._seen}
         changed = [path for path, identity in now.items() if identity != self._seen[path]]
         self._seen = now

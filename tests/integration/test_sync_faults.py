@@ -253,6 +253,23 @@ def test_an_unreadable_root_holds_everything():
         assert rig.loop.held() == frozenset()
 
 
+def test_a_root_that_was_unreadable_at_the_start_is_back_with_its_permissions():
+    """It could not be watched, so nothing reports that it can be read again: whoever asks notices."""
+    with plain_user_folder() as folder, Rig(folder) as rig:
+        rig.write("sub/s.md", "first")
+        rig.start()
+        rig.close()
+        rig.root.chmod(0)
+        rig.open().start()
+        assert rig.loop.held() == {"sub/s.md"}
+        rig.root.chmod(0o755)
+        rig.settle()
+        assert (rig.loop.held(), rig.problems()) == (frozenset(), set())
+        rig.write("sub/s.md", "second")
+        rig.settle()
+        assert rig.text("sub/s.md") == "second"
+
+
 @is_root
 @pytest.mark.root
 def test_an_unmounted_root_holds_its_documents(tmp_path):

@@ -53,6 +53,18 @@ def test_a_root_that_is_replaced_is_noticed_once(tmp_path):
     assert identities.changed() == [str(root)]
 
 
+def test_a_root_that_admits_others_is_noticed_once(tmp_path):
+    """No event tells of a root that could not be read, and so not be watched: its permissions do."""
+    identities = RootIdentities([str(tmp_path)])
+    tmp_path.chmod(0o500)
+    assert identities.changed() == [str(tmp_path)]
+    tmp_path.chmod(0o700)
+    (tmp_path / "inside").touch()
+    assert identities.changed() == [str(tmp_path)]
+    (tmp_path / "inside").unlink()
+    assert identities.changed() == []
+
+
 def test_what_is_not_there_has_no_identity(tmp_path):
     """A missing path is None, an existing one is not."""
     assert identity_of(str(tmp_path / "nothing")) is None
