@@ -183,7 +183,7 @@ class Searching:
                 return None
             found, waited_more = self._repaired(found, asked, deadline, building=building)
             waited += waited_more
-        if barrier.state == "pending" and asked.generation is None and clock.monotonic() < deadline:
+        if barrier.state != "current" and asked.generation is None and clock.monotonic() < deadline:
             found, barrier, waited_more = self._waited_on(found, asked, barrier, deadline)
             waited += waited_more
         timing = _Timing(barrier, waited, clock.monotonic() - started - waited)

@@ -288,7 +288,7 @@ class SyncLoop:
         return self._wait_for(number, deadline) == "current"
 
     def _is_alone(self) -> bool:
-        """Return whether there is no thread and none will come: a daemon answers before its first, one shot has looked."""
+        """Return whether no thread will come: one shot has looked at everything before it is asked anything."""
         return self._thread is None and not self._stopping and self._stepper.reconciled_at is not None
 
     def _step_here(self, number: int = 0) -> bool:
