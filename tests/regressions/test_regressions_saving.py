@@ -83,6 +83,17 @@ def test_a_change_that_makes_no_event_is_never_answered_old(notes):
     assert notes.best("mappedtwo")["text"] == "mappedtwo steady\n"
 
 
+def test_a_write_through_another_hard_link_is_never_answered_old(notes):
+    """One name of a file was written and the other kept its old text; that is not given, and by then both are new."""
+    path = notes.write("link-one.md", "linkedold steady\n")
+    os.link(path, notes.root / "link-two.md")
+    assert len(notes.found("linkedold", distinct=False)) == 2
+    with (notes.root / "link-two.md").open("r+") as file:
+        file.write("linkednew")
+    assert notes.found("linkedold") == []
+    assert sorted(notes.found("steady linkednew", distinct=False)) == ["link-one.md", "link-two.md"]
+
+
 def test_the_last_note_removed_leaves_nothing(own_notes):
     """An empty folder was taken for nothing to do; the last document goes, in a new generation."""
     path = own_notes.write("only.md", "onlyword\n")
