@@ -51,6 +51,8 @@ def asking_backend(selection: Selection, place: Place, *, allow_local: bool, nee
 def _local(config: Config, need: Need) -> Backend:
     from indexerd.cli import local  # noqa: PLC0415 - numpy only where work is done here
 
+    if not config.roots and need in {"fresh", "store"}:
+        local.refuse_without_roots(config)
     without_sync = {"read": local.open_as_it_is, "store": local.open_store, "sources": local.open_sources}
     if need != "fresh":
         return without_sync[need](config)

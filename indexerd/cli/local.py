@@ -15,11 +15,30 @@ from indexerd.cli.reaching import Backend, Result
 from indexerd.config import Config
 from indexerd.errors import NotFoundError
 from indexerd.model import Root
-from indexerd.store import fsck
+from indexerd.store import fsck, open_reader
 from indexerd.store.fsio import RealStoreFilesystem
-from indexerd.wiring import open_local, open_reading
+from indexerd.wiring import open_local, open_reading, was_synced
 from indexerd.wiring import open_sources as sources_of
 from indexerd.wiring import stored_roots as roots_of
+
+
+def refuse_without_roots(config: Config) -> None:
+    """Say why the state directory knows no roots where some are needed; nothing happens if it knows them after all.
+
+    Raises:
+        NotFoundError: There is no index, or nothing is published in it.
+        CorruptionError, FormatVersionError: It cannot be used; a sync that names the roots makes it anew.
+        OSError: It cannot be read.
+    """
+    try:
+        filesystem = RealStoreFilesystem.open_directory(config.state_dir, create=False)
+    except FileNotFoundError as error:
+        raise NotFoundError(f"{config.state_dir}: there is no index here") from error
+    try:
+        if open_reader(filesystem) is None:
+            raise NotFoundError(f"{config.state_dir}: nothing is published here yet")
+    finally:
+        filesystem.close()
 
 
 def open_fresh(config: Config) -> tuple[Backend, Result]:
@@ -44,9 +63,11 @@ def open_as_it_is(config: Config) -> Backend:
         NotFoundError: Nothing is published there.
     """
     reading = open_reading(config) if os.path.isdir(config.state_dir) else None
-    if reading is None:
-        raise NotFoundError(f"{config.state_dir}: nothing is published here yet")
-    return reading
+    if reading is not None:
+        return reading
+    if was_synced(config.state_dir):
+        return sources_of(config)
+    raise NotFoundError(f"{config.state_dir}: nothing is published here yet")
 
 
 def open_sources(config: Config) -> Backend:

@@ -21,6 +21,8 @@ from indexerd.cli.reaching import Selection, state_dir_of
 from indexerd.errors import NotFoundError
 from indexerd.store import canonical_digest, canonical_dump, fsck, open_reader
 from indexerd.store.fsio import RealStoreFilesystem
+from indexerd.store.snapshot import empty_snapshot
+from indexerd.wiring import was_synced
 
 
 @contextmanager
@@ -49,7 +51,10 @@ def dump_command(canonical: bool, digest: bool, **flags: object) -> int:
     with _opened(take_selection(flags)) as (state_dir, filesystem):
         snapshot = open_reader(filesystem)
         if snapshot is None:
-            raise NotFoundError(f"{state_dir}: nothing is published here yet")
+            # An index of folders without documents is as good as any other: its content is nothing.
+            if not was_synced(state_dir):
+                raise NotFoundError(f"{state_dir}: nothing is published here yet")
+            snapshot = empty_snapshot()
         if digest:
             write(1, f"{canonical_digest(snapshot)}\n".encode())
             return 0

@@ -105,6 +105,11 @@ def make_snapshot(*, store_id: str, generation: int, durable: bool, settings: st
     )
 
 
+def empty_snapshot() -> Snapshot:
+    """Return the snapshot of a store in which nothing was ever published."""
+    return make_snapshot(store_id="", generation=0, durable=False, settings="", parts=())
+
+
 def _walk(segment: LiveSegment, number: int) -> Iterator[tuple[bytes, int, LiveSegment, int]]:
     paths = segment.data.paths
     for index in np.flatnonzero(segment.live).tolist():

@@ -8,7 +8,7 @@ Purity: shell.
 See: ARCHITECTURE.md (the composition root).
 """
 
-from indexerd.wiring.ground import check_ground, stored_roots
+from indexerd.wiring.ground import check_ground, stored_roots, was_synced
 from indexerd.wiring.house import House, open_local
 from indexerd.wiring.reading import open_reading, open_sources
 from indexerd.wiring.resident import Daemon, open_daemon
@@ -22,4 +22,5 @@ __all__ = [
     "open_reading",
     "open_sources",
     "stored_roots",
+    "was_synced",
 ]

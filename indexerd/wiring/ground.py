@@ -22,6 +22,7 @@ from indexerd.model import Root
 from indexerd.store.fsio import RealStoreFilesystem
 from indexerd.store.layout import SlotName
 from indexerd.store.recover import read_slot
+from indexerd.sync.memory import FILE_NAME as FINGERPRINTS
 
 
 def check_ground(config: Config, known: Sequence[Root] = ()) -> None:
@@ -59,6 +60,11 @@ def stored_roots(state_dir: str) -> tuple[Root, ...]:
     finally:
         fs.close()
     return tuple(found.values())
+
+
+def was_synced(state_dir: str) -> bool:
+    """Whether a sync came to its end here, be it with nothing to publish."""
+    return Path(state_dir, FINGERPRINTS).is_file()
 
 
 def _root_problems(config: Config, known: set[str]) -> Iterator[str]:

@@ -20,7 +20,7 @@ from indexerd.service.parts import Identity, Parts
 from indexerd.sources import SourceTree
 from indexerd.store import GenerationInfo, Snapshot, open_reader
 from indexerd.store.fsio import RealStoreFilesystem
-from indexerd.store.snapshot import make_snapshot
+from indexerd.store.snapshot import empty_snapshot
 from indexerd.sync.status import Barrier, RootStatus, SyncReport, SyncStatus
 from indexerd.wiring.ground import stored_roots
 from indexerd.wiring.house import engine_of, owner_of
@@ -87,7 +87,7 @@ def open_reading(config: Config) -> Reading | None:
 
 def open_sources(config: Config) -> Reading:
     """Answer what needs the sources and no index (`verify`): nothing of the store is read but the form of its paths."""
-    return Reading(config, make_snapshot(store_id="", generation=0, durable=False, settings="", parts=()))
+    return Reading(config, empty_snapshot())
 
 
 def _roots(config: Config) -> tuple[Root, ...]:

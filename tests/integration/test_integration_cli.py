@@ -333,6 +333,22 @@ def test_lists_need_no_daemon(synced):
         assert synced.run(command, "--state-dir", "missing").returncode == 2, command
 
 
+def test_an_index_of_nothing_can_be_read(home):
+    """A folder without documents gives an index whose content is nothing; a folder that is no index is refused."""
+    (home.base / "bare").mkdir()
+    home.run("sync", home.base / "bare", "--state-dir", home.base / "empty")
+    dumped = home.run("dump", "--canonical", "--digest", "--state-dir", home.base / "empty")
+    assert (dumped.returncode, dumped.stdout.decode().strip()) == (0, hashlib.sha256(b"").hexdigest())
+    assert home.json("documents", "--state-dir", home.base / "empty") == []
+    asked = home.run("query", "word", "--state-dir", home.base / "empty")
+    assert (asked.returncode, asked.stdout) == (2, b"")
+    assert b"nothing is published here yet" in asked.stderr
+    for command in (("dump",), ("documents",), ("query", "word")):
+        refused = home.run(*command, "--state-dir", home.base / "bare")
+        assert (refused.returncode, refused.stdout) == (2, b""), command
+    assert b"there is no index here" in home.run("query", "word", "--state-dir", "missing").stderr
+
+
 def test_verify_needs_no_index(home):
     """A citation holds or not in any folder: without a profile, beside an index of another folder, below a new root."""
     text = "Install the package with apt.\n"
