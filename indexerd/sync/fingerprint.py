@@ -82,6 +82,11 @@ class FingerprintCache:
         known = self._known.get(path)
         return None if known is None else Fingerprint(SourceStat._make(known[0]), known[1], known[2])
 
+    def hash_of(self, path: SourcePath) -> ContentHash | None:
+        """Return the hash that a file's bytes had."""
+        known = self._known.get(path)
+        return None if known is None else known[1]
+
     def record(self, path: SourcePath, stat: SourceStat, content_hash: ContentHash, looked_ns: int) -> None:
         """Remember a read. `looked_ns` is the wall time just before it."""
         self._known[path] = (stat, content_hash, looked_ns)

@@ -9,9 +9,11 @@ See: docs/consistency.md (looking and reading).
 """
 
 from bisect import bisect_left
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
+
+import numpy as np
 
 from indexerd.model import ContentHash, SourcePath
 from indexerd.ports import SourceStat
@@ -19,6 +21,8 @@ from indexerd.store import Snapshot
 from indexerd.sync.fingerprint import FingerprintCache
 from indexerd.sync.look import UNKNOWN_DEVICE, Look, Place, RootState
 from indexerd.sync.plan import SyncPlan, next_places
+
+_HASH = np.dtype("V32")
 
 
 class Stored(NamedTuple):
@@ -29,26 +33,52 @@ class Stored(NamedTuple):
     looked_ns: int
 
 
+class Known:
+    """What the index and the cache hold: every document's hash, its fingerprint, and the paths in order."""
+
+    __slots__ = ("cache", "indexed", "paths")
+
+    def __init__(self, indexed: Iterable[tuple[SourcePath, ContentHash]], cache: FingerprintCache) -> None:
+        self.indexed: dict[SourcePath, ContentHash] = dict(indexed)
+        # Paths and hashes are most of what is kept here for each document: the cache shares ours, and we its.
+        cache.keep_only(self.indexed)
+        for path, known in self.indexed.items():
+            found = cache.hash_of(path)
+            if found == known:
+                self.indexed[path] = found
+        # Sorted, so that the documents below a folder are one range.
+        self.paths: list[SourcePath] = sorted(self.indexed)
+        self.cache = cache
+
+
 class Ledger:
     """The indexed documents by path, with the cache of fingerprints beside them."""
 
-    def __init__(self, indexed: Iterable[tuple[SourcePath, ContentHash]], cache: FingerprintCache) -> None:
-        self._indexed: dict[SourcePath, ContentHash] = dict(indexed)
-        # Paths and hashes are most of what is kept here for each document: the cache shares ours, and we its.
-        cache.keep_only(self._indexed)
-        for path, known in self._indexed.items():
-            found = cache.get(path)
-            if found is not None and found.content_hash == known:
-                self._indexed[path] = found.content_hash
-        # Sorted, so that the documents below a folder are one range.
-        self._paths: list[SourcePath] = sorted(self._indexed)
-        self.cache = cache
-        self.places: Mapping[SourcePath, Place] = {mount: Place(UNKNOWN_DEVICE, mount=True) for mount in cache.mounts}
+    def __init__(self, known: Callable[[], Known]) -> None:
+        """`known` returns the same value each time; asked for when first needed, since a large one takes its time."""
+        self._known = known
+        self._places: Mapping[SourcePath, Place] | None = None
         self.roots: dict[str, RootState] = {}
         self.held_paths: frozenset[SourcePath] = frozenset()
         self._held: Mapping[SourcePath, str] = MappingProxyType({})
         self.skipped: Mapping[SourcePath, str] = MappingProxyType({})
         self._unusable: dict[SourcePath, tuple[SourceStat, str]] = {}
+
+    @property
+    def _indexed(self) -> dict[SourcePath, ContentHash]:
+        return self._known().indexed
+
+    @property
+    def cache(self) -> FingerprintCache:
+        """Return what the files' stats were when they were last read."""
+        return self._known().cache
+
+    @property
+    def places(self) -> Mapping[SourcePath, Place]:
+        """Return the roots and mount points as they were last seen."""
+        if self._places is None:
+            self._places = {mount: Place(UNKNOWN_DEVICE, mount=True) for mount in self.cache.mounts}
+        return self._places
 
     def __len__(self) -> int:
         return len(self._indexed)
@@ -77,19 +107,20 @@ class Ledger:
         if "" in scope:
             return dict(self._indexed)
         found: dict[SourcePath, ContentHash] = {}
+        indexed, paths = self._indexed, self._known().paths
         for top in scope:
-            if top in self._indexed:
-                found[top] = self._indexed[top]
+            if top in indexed:
+                found[top] = indexed[top]
             # "0" follows "/": the range of all paths that begin with `top/`.
-            first, last = bisect_left(self._paths, f"{top}/"), bisect_left(self._paths, f"{top}0")
-            found.update((path, self._indexed[path]) for path in self._paths[first:last])
+            first, last = bisect_left(paths, f"{top}/"), bisect_left(paths, f"{top}0")
+            found.update((path, indexed[path]) for path in paths[first:last])
         return found
 
     def note_look(self, look: Look, plan: SyncPlan) -> None:
         """Take in what a look found beside the files to read: roots, mounts, what is skipped and held."""
-        self.places = next_places(self.places, look, plan.held)
+        self._places = next_places(self.places, look, plan.held)
         self.roots.update(look.roots)
-        self.cache.mounts = frozenset(path for path, place in self.places.items() if place.mount)
+        self.cache.mounts = frozenset(path for path, place in self._places.items() if place.mount)
         self.held = _replaced(self.held, look.scope, plan.held)
         skipped = {entry.source_path: entry.reason for entry in plan.skipped}
         # A file known to be unusable is not read again while it stays as it is; it stays on the list.
@@ -110,16 +141,17 @@ class Ledger:
             stored: Each document now indexed in a new version.
             deleted: Documents that are no more.
         """
-        fresh = [path for path in stored if path not in self._indexed]
-        gone = {path for path in deleted if path in self._indexed}
+        indexed, cache = self._indexed, self.cache
+        fresh = [path for path in stored if path not in indexed]
+        gone = {path for path in deleted if path in indexed}
         for path, version in stored.items():
-            self._indexed[path] = version.content_hash
+            indexed[path] = version.content_hash
             self._unusable.pop(path, None)
             if version.stat is not None:
-                self.cache.record(path, version.stat, version.content_hash, version.looked_ns)
+                cache.record(path, version.stat, version.content_hash, version.looked_ns)
         for path in gone:
-            del self._indexed[path]
-            self.cache.forget(path)
+            del indexed[path]
+            cache.forget(path)
         self._reorder(fresh, gone)
         looked_at = {path for path, version in stored.items() if version.stat is not None}
         self._no_longer_held(looked_at | gone)
@@ -143,13 +175,14 @@ class Ledger:
         self.held = MappingProxyType({**self.held, path: reason})
 
     def _reorder(self, fresh: list[SourcePath], gone: set[SourcePath]) -> None:
+        known = self._known()
         if len(fresh) + len(gone) > 64:
-            self._paths = sorted(self._indexed)
+            known.paths = sorted(known.indexed)
             return
         for path in gone:
-            del self._paths[bisect_left(self._paths, path)]
+            del known.paths[bisect_left(known.paths, path)]
         for path in fresh:
-            self._paths.insert(bisect_left(self._paths, path), path)
+            known.paths.insert(bisect_left(known.paths, path), path)
 
     def _no_longer_held(self, paths: set[SourcePath]) -> None:
         if not paths.isdisjoint(self.held):
@@ -183,6 +216,8 @@ def is_within(path: SourcePath, scope: Collection[SourcePath]) -> bool:
 
 
 def documents_of(snapshot: Snapshot) -> Iterator[tuple[SourcePath, ContentHash]]:
-    """Yield every living document with its hash."""
-    for live, index in snapshot.documents():
-        yield live.data.paths[index], ContentHash(live.data.content_hashes[index].tobytes())
+    """Yield every living document with its hash, in no order."""
+    for live in snapshot.segments:
+        paths, indexes = live.data.paths, np.flatnonzero(live.live)
+        hashes = np.ascontiguousarray(np.asarray(live.data.content_hashes)[indexes]).view(_HASH).ravel()
+        yield from zip(map(paths.__getitem__, indexes.tolist()), map(ContentHash, hashes.tolist()), strict=True)

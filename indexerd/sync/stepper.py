@@ -21,7 +21,8 @@ from indexerd.ports import Clock, Sources, StoreFilesystem
 from indexerd.store import Snapshot, Store
 from indexerd.sync.bulk import Bulk
 from indexerd.sync.cycle import Cycle
-from indexerd.sync.ledger import Ledger, documents_of
+from indexerd.sync.deferred import Deferred
+from indexerd.sync.ledger import Known, Ledger, documents_of
 from indexerd.sync.memory import load_cache, save_cache
 from indexerd.sync.options import SyncOptions
 from indexerd.sync.pending import HURRIED, Batch, Hint, Kind, Pending, Writing
@@ -85,7 +86,8 @@ class Stepper:
         self.watcher = watcher
         self.identities = RootIdentities(root.path for root in self.roots)
         snapshot = store.snapshot()
-        self.ledger = Ledger(documents_of(snapshot), load_cache(fs))
+        # Not now: whoever asks in the meantime is answered from the store, and a large index takes a while to list.
+        self.ledger = Ledger(Deferred(lambda: Known(documents_of(snapshot), load_cache(fs))))
         brief = Brief(self.roots, options.max_file_bytes, settings)
         self.writer = Writer(
             cycle=Cycle(

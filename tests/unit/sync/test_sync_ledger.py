@@ -3,7 +3,7 @@
 from indexerd.model import ContentHash, SourcePath
 from indexerd.ports import SourceStat
 from indexerd.sync.fingerprint import FingerprintCache
-from indexerd.sync.ledger import Ledger, Stored, is_within
+from indexerd.sync.ledger import Known, Ledger, Stored, is_within
 from indexerd.sync.look import Look
 from indexerd.sync.plan import SyncPlan
 
@@ -13,7 +13,8 @@ LATER_NS = 10**18
 
 
 def make_ledger(*paths):
-    return Ledger([(SourcePath(path), HASH) for path in paths], FingerprintCache())
+    known = Known([(SourcePath(path), HASH) for path in paths], FingerprintCache())
+    return Ledger(lambda: known)
 
 
 def look_at(*scope, files=()):
