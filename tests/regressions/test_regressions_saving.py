@@ -85,13 +85,13 @@ def test_a_change_that_makes_no_event_is_never_answered_old(notes):
 
 def test_a_write_through_another_hard_link_is_never_answered_old(notes):
     """One name of a file was written and the other kept its old text; that is not given, and by then both are new."""
-    path = notes.write("link-one.md", "linkedold steady\n")
+    path = notes.write("link-one.md", "linkedold both\n")
     os.link(path, notes.root / "link-two.md")
     assert len(notes.found("linkedold", distinct=False)) == 2
     with (notes.root / "link-two.md").open("r+") as file:
         file.write("linkednew")
     assert notes.found("linkedold") == []
-    assert sorted(notes.found("steady linkednew", distinct=False)) == ["link-one.md", "link-two.md"]
+    assert sorted(notes.found("both linkednew", distinct=False)) == ["link-one.md", "link-two.md"]
 
 
 def test_the_last_note_removed_leaves_nothing(own_notes):
