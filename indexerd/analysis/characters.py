@@ -176,7 +176,8 @@ def folded_codes(codes: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint32]:
     """Return what each code point folds to. Afterwards FLAGS holds for all of them too."""
     folded = FOLDED[codes]
     if not folded.all():
-        for page in np.unique(codes[folded == 0] >> 8).tolist():
+        # Not by np.unique: its first call loads the package of masked arrays, 8 ms of a first answer.
+        for page in sorted(set((codes[folded == 0] >> 8).tolist())):
             _fill_page(page)
         folded = FOLDED[codes]
     return folded
