@@ -39,10 +39,27 @@ class Phrase(NamedTuple):
 
 
 class Pattern(NamedTuple):
-    """A phrase made ready to search: `compiled(expression)` is its pattern."""
+    """A phrase made ready to search.
+
+    Attributes:
+        kind: As in `Phrase`.
+        expression: `compiled(expression)` is its pattern.
+        needs: Every match contains, of each of these, one literal.
+    """
 
     kind: str
     expression: str
+    needs: tuple[tuple[str, ...], ...]
+
+    def may_match(self, text: str) -> bool:
+        """Return whether a text has all the literals of a match: far sooner than a search says that it has none."""
+        for need in self.needs:
+            for word in need:
+                if word in text:
+                    break
+            else:
+                return False
+        return True
 
 
 @cache
@@ -60,9 +77,12 @@ def compile_phrases(phrases: Iterable[Phrase], words: Mapping[str, str]) -> dict
     """
     by_cue: dict[str, list[Pattern]] = {}
     for phrase in phrases:
-        pattern = Pattern(phrase.kind, _expression(phrase.template, words))
+        expression = _expression(phrase.template, words)
+        needs = needed_literals(expression)
         for cue in expand_cues(phrase.cues):
-            by_cue.setdefault(cue, []).append(pattern)
+            # Where a cue stands, a need that it meets says nothing.
+            open_needs = tuple(need for need in needs if not any(word in cue for word in need))
+            by_cue.setdefault(cue, []).append(Pattern(phrase.kind, expression, open_needs))
     return {cue: tuple(patterns) for cue, patterns in by_cue.items()}
 
 
@@ -80,3 +100,53 @@ def _expression(template: str, words: Mapping[str, str]) -> str:
     body = body.replace(" ?", _MAYBE_SPACE).replace(" ", _SPACE)
     start = {"<": _START, "…": ""}.get(template[0], r"(?<!\w)")
     return start + body
+
+
+# In UTF-8: two characters of Chinese say as much as six letters.
+_SHORTEST_LITERAL = 3
+# A piece of an expression: an escaped character, a class, or any other character.
+_PIECE = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|.", re.DOTALL)
+_OPTIONAL = re.compile(r"[?*]|\{0?,")
+
+
+def needed_literals(expression: str) -> tuple[tuple[str, ...], ...]:
+    """Return sets of literals of each of which every match contains one: the choices between words of an expression.
+
+    Args:
+        expression: A regular expression without groups but `(?:...)` and look-around.
+    """
+    if len(_split(expression)) > 1:
+        return ()
+    needs = []
+    depth, begin = 0, 0
+    for piece in _PIECE.finditer(expression):
+        if piece[0] == "(":
+            begin = begin if depth else piece.end()
+            depth += 1
+        elif piece[0] == ")":
+            depth -= 1
+            group = expression[begin : piece.start()]
+            if not depth and group.startswith("?:") and _OPTIONAL.match(expression, piece.end()) is None:
+                heads = {_literal_head(choice) for choice in _split(group[2:])}
+                if min(len(head.encode()) for head in heads) >= _SHORTEST_LITERAL:
+                    needs.append(tuple(sorted(heads)))
+    return tuple(needs)
+
+
+def _split(expression: str) -> list[str]:
+    """Return the choices between which an expression lets, at its top."""
+    choices, depth, begin = [], 0, 0
+    for piece in _PIECE.finditer(expression):
+        depth += (piece[0] == "(") - (piece[0] == ")")
+        if piece[0] == "|" and not depth:
+            choices.append(expression[begin : piece.start()])
+            begin = piece.end()
+    return [*choices, expression[begin:]]
+
+
+def _literal_head(expression: str) -> str:
+    """Return the plain characters that an expression begins with."""
+    head = re.match(r"[^\\.^$*+?{}\[\]()|]*", expression)
+    literal = head[0] if head else ""
+    # What is repeated, or may be absent, is no part of it.
+    return literal[:-1] if expression[len(literal) : len(literal) + 1] in {"?", "*", "{"} else literal

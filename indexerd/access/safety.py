@@ -112,9 +112,11 @@ def _search(reading: str, cue: str, patterns: Sequence[Pattern]) -> Iterator[Uns
         # Counted forward only: a text full of matches must not be counted from its beginning for each.
         line += reading.count("\n", counted, start)
         counted = start
-        for kind, expression in patterns:
-            for match in compiled(expression).finditer(reading, start, end):
-                yield UnsafeFinding(line + reading.count("\n", start, _first_word(match)), kind)
+        stretch = reading[start:end]
+        for pattern in patterns:
+            if pattern.may_match(stretch):
+                for match in compiled(pattern.expression).finditer(reading, start, end):
+                    yield UnsafeFinding(line + reading.count("\n", start, _first_word(match)), pattern.kind)
 
 
 def _stretches(reading: str, cue: str) -> Iterator[tuple[int, int]]:
