@@ -23,7 +23,7 @@ from indexerd.sync.apply import Draft
 from indexerd.sync.bulk import Sized
 from indexerd.sync.ignore import RULE_FILES
 from indexerd.sync.ledger import Ledger
-from indexerd.sync.look import Look
+from indexerd.sync.look import Look, merge_looks
 from indexerd.sync.pending import Taken
 from indexerd.sync.plan import SyncPlan, plan
 from indexerd.sync.reading import Outcome, Slice, Wanted, build_files
@@ -95,6 +95,8 @@ class Cycle:
         look = self.scanner.look(places, self.ledger.places, self._entering(entered))
         for tree in trees:
             self._watch_only(tree, entered)
+        if look.linked:
+            look = merge_looks([look, self._other_names(look)])
         decided = plan(
             look=look,
             indexed=self.ledger.within(look.scope),
@@ -103,6 +105,12 @@ class Cycle:
             sample={source_path(*place) for place in places},
         )
         return self._work(look, decided, draft)
+
+    def _other_names(self, look: Look) -> Look:
+        """Look at the other indexed names of files with several: a write through one is told of that name alone."""
+        names = set(self.ledger.cache.same_files(look.files[path] for path in look.linked)) - look.files.keys()
+        places = [place for path in sorted(names) if (place := split_source_path(self.roots, path)) is not None]
+        return self.scanner.look(places, self.ledger.places)
 
     def _confirmed(self, work: Work, draft: Draft) -> Work:
         """Look once more at what a survey found gone: a listing can miss a name that is being replaced meanwhile."""

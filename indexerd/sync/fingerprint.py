@@ -106,6 +106,11 @@ class FingerprintCache:
             return False
         return not is_racy(stat, known[2])
 
+    def same_files(self, stats: Iterable[SourceStat]) -> list[SourcePath]:
+        """Return the names under which the same files (device and inode) were read: looks at everything known."""
+        wanted = {stat[:2] for stat in stats}
+        return [path for path, row in self._known.items() if row[0][:2] in wanted]
+
     def sample(self, paths: Iterable[SourcePath], count: int) -> list[SourcePath]:
         """Return the `count` files of `paths` that were read longest ago; the same for the same cache."""
         if count <= 0:

@@ -56,6 +56,7 @@ class Look:
         held: What could not be looked at within the scope.
         roots: The state of each root that was touched, by label.
         places: The roots, and the mount points below them, as they stand now.
+        linked: Of the files that were named one by one, those that have other names too (hard links).
     """
 
     scope: tuple[SourcePath, ...]
@@ -64,6 +65,7 @@ class Look:
     held: tuple[Held, ...] = ()
     roots: Mapping[str, RootState]
     places: Mapping[SourcePath, Place]
+    linked: frozenset[SourcePath] = frozenset()
 
 
 def merge_looks(looks: Iterable[Look]) -> Look:
@@ -78,6 +80,7 @@ def merge_looks(looks: Iterable[Look]) -> Look:
         held=tuple(held for look in several for held in look.held),
         roots={label: state for look in several for label, state in look.roots.items()},
         places={path: place for look in several for path, place in look.places.items()},
+        linked=frozenset().union(*(look.linked for look in several)),
     )
 
 

@@ -63,6 +63,7 @@ class Walk:
         self._scope: list[SourcePath] = []
         self._files: dict[SourcePath, SourceStat] = {}
         self._skipped: list[Skipped] = []
+        self._linked: set[SourcePath] = set()
         self._climbed: dict[bytes, Folder | None] = {}
 
     def whole(self, rules: FolderRules | None) -> None:
@@ -92,6 +93,7 @@ class Walk:
             held=tuple(Held(path, reason) for path, reason in self._held.items()),
             roots={self._root.label: self._standing.state},
             places=self._standing.places,
+            linked=frozenset(self._linked),
         )
 
     def climb(self, relative: bytes) -> Folder | None:
@@ -147,7 +149,10 @@ class Walk:
             if not above.rules.ignores(name, is_folder=True):
                 self._descend(self._list(_Inner(relative, name, above)))
         elif above.rules.is_wanted(name) and not above.rules.ignores(name, is_folder=False):
-            self._add(source_path(self._root, relative), found)
+            path = source_path(self._root, relative)
+            self._add(path, found)
+            if found.st_nlink > 1 and path in self._files:
+                self._linked.add(path)
 
     def _enter_root(self, rules: FolderRules) -> list[_Inner]:
         root = Folder(b"", rules, self._standing.dev)
