@@ -7,10 +7,10 @@ Invariants: 1. the answer is exactly the cues that occur, without regard to ASCI
 Purity: pure.
 See: docs/threat-model.md (safety gate).
 
-A text is looked at two bytes at a time. Of each cue a window of two or three pairs is known that begins at an even place
-of the text, one for either parity, and in it the rarest pair, the anchor. A table says which pairs are anchors; the
-pairs around one are looked up by their hash; only where these are a window too, the cue itself is compared. A loop of
-substring searches costs one pass a cue: at a hundred cues it would cost more than reading the documents.
+A text is looked at two bytes at a time. Of each cue a window of two or three pairs is known that begins at an even
+place of the text, one for either parity, and in it the rarest pair, the anchor. A table says which pairs are anchors;
+the pairs around one are looked up by their hash; only where these are a window too, the cue itself is compared. A
+loop of substring searches costs one pass a cue: at a hundred cues it would cost more than reading the documents.
 """
 
 from collections.abc import Collection, Iterator, Sequence
