@@ -1,16 +1,20 @@
-"""Path patterns of access rules.
+"""Path patterns of access rules and of requests.
 
 Owns: what a glob means on a source path.
 Knows nothing of: files, rules, rights.
-Invariants: 1. a pattern that matches a folder matches all below it, so that a rule on a folder leaves no hole.
+Invariants: 1. a pattern that matches a folder matches all below it, so that a rule on a folder leaves no hole. 2. no
+    pattern backtracks beyond the square of a path's length, however hostile: globs come from callers.
 Purity: pure.
 See: docs/operations.md (rules).
 """
 
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 
-_TOKEN = re.compile(r"\*\*/|\*\*|\*|\?|\[!?\]?[^\]/]*\]|[^*?\[]+|\[")
+_TOKEN = re.compile(r"(?:(?<=/)|^)(?:\*\*/)+|\*\*+|\*|\?|\[!?\]?[^\]/]*\]|[^*?\[]+|\[")
+# Any folders or none, where a component begins; anything at all.
+_FOLDERS, _ANYTHING = "folders", "anything"
 
 
 @lru_cache(maxsize=1024)
@@ -22,8 +26,10 @@ def compile_glob(glob: str) -> re.Pattern[str]:
     """
     body = glob.strip("/")
     anchored = glob.startswith("/") or "/" in body
-    pattern = "".join(_translate(part) for part in _TOKEN.findall(body))
-    return re.compile(("" if anchored else "(?:.*/)?") + pattern + "(?:/.*)?", re.DOTALL)
+    first, *rest = _split(_TOKEN.findall(body), anchored=anchored)
+    *early, last = [first, *rest]
+    pattern = "".join(f"(?>{_reach(kind)}{_piece(tokens, is_last=False)})" for kind, tokens in early)
+    return re.compile(f"{pattern}{_reach(last[0])}{_piece(last[1], is_last=True)}(?:/.*)?", re.DOTALL)
 
 
 def matches(glob: str, path: str) -> bool:
@@ -31,17 +37,50 @@ def matches(glob: str, path: str) -> bool:
     return compile_glob(glob).fullmatch(path) is not None
 
 
+def _split(tokens: Sequence[str], *, anchored: bool) -> list[tuple[str, list[str]]]:
+    """Return the pieces between the wildcards that cross folders, each with the one before it (empty for none)."""
+    pieces: list[tuple[str, list[str]]] = [("" if anchored else _FOLDERS, [])]
+    for token in tokens:
+        kind = (_FOLDERS if token.endswith("/") else _ANYTHING) if token.startswith("**") else ""
+        if not kind:
+            pieces[-1][1].append(token)
+        elif pieces[-1][1] or not pieces[-1][0]:
+            pieces.append((kind, []))
+        elif kind == _ANYTHING:
+            # Of two that follow one another, this one includes the other.
+            pieces[-1] = (kind, [])
+    return pieces
+
+
+def _reach(kind: str) -> str:
+    return {_FOLDERS: "(?:.*?/)??", _ANYTHING: ".*?"}.get(kind, "")
+
+
+def _piece(tokens: Sequence[str], *, is_last: bool) -> str:
+    """Return a piece whose stars settle for their first fit: `*a*a*a*b` then takes no exponential time.
+
+    What follows a star in one folder, or stands behind a wildcard that crosses folders, can absorb whatever a first fit
+    leaves, so it is never worse; only the last star has to reach the end.
+    """
+    parts: list[str] = [""]
+    for part in tokens:
+        if part == "*":
+            parts.append("")
+        else:
+            parts[-1] += _translate(part)
+    start, *stars = parts
+    *early, final = stars or [""]
+    if not stars:
+        return start
+    first_fits = "".join(f"(?>[^/]*?{part})" for part in early)
+    return start + first_fits + (f"[^/]*?{final}" if is_last else f"(?>[^/]*?{final})")
+
+
 def _translate(part: str) -> str:
-    if part == "**/":
-        return "(?:.*/)?"
-    if part == "**":
-        return ".*"
-    if part == "*":
-        return "[^/]*"
     if part == "?":
         return "[^/]"
     if part.startswith("[") and part.endswith("]") and part not in ("[]", "[!]"):
-        return _character_set(part[1:-1])
+        return f"(?!/){_character_set(part[1:-1])}"
     return re.escape(part)
 
 

@@ -1,8 +1,12 @@
-"""Laws of the safety gate's filter and of reading through disguises."""
+"""Laws of the safety gate's filter, of reading through disguises, and of globs."""
 
+import re
+
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from indexerd.access import matches
 from indexerd.access.cues import CueFilter
 from indexerd.access.disguise import reveal
 from indexerd.access.phrases import compile_phrases
@@ -44,3 +48,30 @@ def test_every_phrase_is_reached_by_its_cues():
     assert patterns_by_cue()
     assert all(len(cue.encode()) >= 3 for cue in patterns_by_cue())
     assert compile_phrases((), {}) == {}
+
+
+def slow_glob(glob):
+    """The same meaning as one expression after another, with all their ways to match."""
+    body = glob.strip("/")
+    anchored = glob.startswith("/") or "/" in body
+    pattern = "" if anchored else "(?:.*/)?"
+    for part in re.findall(r"(?:(?<=/)|^)\*\*/|\*\*|\*|\?|\[[^\]]\]|.", body):
+        known = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]", "[b]": "b"}
+        pattern += known.get(part, re.escape(part))
+    return re.compile(pattern + "(?:/.*)?", re.DOTALL)
+
+
+@given(
+    glob=st.lists(st.sampled_from(["a", "b", "/", "*", "**", "**/", "?", "[b]", "ab"]), max_size=8).map("".join),
+    path=st.text("ab/", max_size=12),
+)
+@settings(max_examples=2000)
+def test_a_glob_that_never_looks_back_finds_what_looking_back_finds(glob, path):
+    """Settling for first fits loses no match, whatever stands between the stars."""
+    assert matches(glob, path) == (slow_glob(glob).fullmatch(path) is not None)
+
+
+@pytest.mark.parametrize("glob", ["**" * 50 + "x", "*a" * 40 + "b", "**/*a" * 30 + "/b", "**a" * 40 + "b", "a**/" * 40])
+def test_no_glob_takes_time_out_of_proportion(glob):
+    """Nobody can hold up the daemon with a pattern: this test ends."""
+    assert not matches(glob, "a" * 200 + "/" + "ca/" * 60 + "c")
