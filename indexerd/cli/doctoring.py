@@ -22,10 +22,14 @@ from indexerd.cli.place import Place, here
 from indexerd.cli.plain import escape
 from indexerd.cli.reaching import Backend, Result, Selection, find_daemon, local_config
 from indexerd.config import Config
-from indexerd.errors import ConfigError, IndexerdError
+from indexerd.errors import ConfigError, IndexerdError, NotFoundError
 
 # Below this many watches a folder of notes with a few projects beside it does not fit.
 _FEW_WATCHES = 8_192
+_REMEDIES = {
+    "skipped": "mend or ignore the file",
+    "held": "make it readable again; until then its last known text is not shown",
+}
 
 
 class Finding(NamedTuple):
@@ -91,6 +95,8 @@ def _without_daemon(selection: Selection, place: Place) -> Iterator[Finding]:
         return
     yield from root_findings(config)
     yield from state_findings(config.state_dir, place.uid)
+    if os.path.isdir(config.state_dir):
+        yield from content_findings(config)
 
 
 def limits(read: Callable[[str], int | None]) -> Iterator[Finding]:
@@ -172,6 +178,22 @@ def state_findings(state_dir: str, uid: int) -> Iterator[Finding]:
         yield Finding("store", f"{where}: {detail}", "the next start rebuilds what is damaged from the sources")
 
 
+def content_findings(config: Config) -> Iterator[Finding]:
+    """Look at the folders once, and into the index as it is: what is not searchable, or not given as evidence?"""
+    from indexerd.cli.local import open_as_it_is, unsearchable  # noqa: PLC0415 - as above
+
+    try:
+        found = unsearchable(config)
+        for area, entries in (("skipped", found.skipped), ("held", found.held)):
+            yield from (Finding(area, f"{one.source_path}: {one.reason}", _REMEDIES[area]) for one in entries)
+        yield from unsafe_findings(open_as_it_is(config))
+    except NotFoundError:
+        # Nothing is published yet, and so nothing withheld.
+        return
+    except (IndexerdError, OSError) as error:
+        yield Finding("store", f"{config.state_dir}: what is in the index cannot be listed ({error})", "indexerd fsck")
+
+
 def daemon_findings(backend: Backend) -> Iterator[Finding]:
     """Turn what a daemon says of itself into findings."""
     status = backend.call("status")
@@ -180,18 +202,23 @@ def daemon_findings(backend: Backend) -> Iterator[Finding]:
             yield Finding("folders", f"{root['path']}: {root['state']}; its documents are held", "mount or restore it")
     for problem in cast("list[dict[str, object]]", status["problems"]):
         yield Finding("daemon", f"{problem['code']}: {problem['detail']}", "see docs/operations.md")
-    yield from _named(status, "skipped", "mend or ignore the file")
-    yield from _named(status, "held", "make it readable again; until then its last known text is not shown")
+    yield from _named(status, "skipped")
+    yield from _named(status, "held")
+    yield from unsafe_findings(backend)
+
+
+def unsafe_findings(backend: Backend) -> Iterator[Finding]:
+    """Name what the safety gate holds back."""
     for document in all_documents(backend):
         for finding in cast("list[Mapping[str, object]]", document["unsafe"] or []):
             what = f"{document['source_path']}:{finding['line']}: {finding['pattern']}"
             yield Finding("unsafe", what, 'if it is harmless: [[rules]] match = "PATH" safety = "allow"')
 
 
-def _named(status: Result, area: str, remedy: str) -> Iterator[Finding]:
+def _named(status: Result, area: str) -> Iterator[Finding]:
     files = cast("list[dict[str, str]]", status.get(f"{area}_files") or [])
     for entry in files:
-        yield Finding(area, f"{entry['source_path']}: {entry['reason']}", remedy)
+        yield Finding(area, f"{entry['source_path']}: {entry['reason']}", _REMEDIES[area])
     rest = cast("int", status[area]) - len(files)
     if rest > 0:
         yield Finding(area, f"{rest:,} more", "indexerd sync ROOT --json lists all")

@@ -17,9 +17,10 @@ from indexerd.errors import NotFoundError
 from indexerd.model import Root
 from indexerd.store import fsck, open_reader
 from indexerd.store.fsio import RealStoreFilesystem
-from indexerd.wiring import open_local, open_reading, was_synced
+from indexerd.wiring import look_once, open_local, open_reading, was_synced
 from indexerd.wiring import open_sources as sources_of
 from indexerd.wiring import stored_roots as roots_of
+from indexerd.wiring.looking import Unsearchable
 
 
 def refuse_without_roots(config: Config) -> None:
@@ -104,6 +105,11 @@ def sync_local(config: Config, paths: tuple[str, ...] | None) -> Result:
 def stored_roots(state_dir: str) -> tuple[Root, ...]:
     """Return the roots that a state directory remembers; none where there is no store."""
     return roots_of(state_dir)
+
+
+def unsearchable(config: Config) -> Unsearchable:
+    """Return what a sync of this watch set would skip or hold, from one look at its folders."""
+    return look_once(config)
 
 
 def store_problems(state_dir: str) -> Iterator[tuple[str, str]]:

@@ -231,16 +231,10 @@ def _sync(  # noqa: PLR0913 - joins what was opened before
     *,
     watch: bool,
 ) -> SyncLoop:
-    scanner = Scanner(
-        roots,
-        {root.label: ignore_options(config, root) for root in roots},
-        max_file_bytes=config.max_file_bytes,
-        own_paths=(config.state_dir, config.socket.path),
-    )
     return SyncLoop(
         store=store,
         sources=sources,
-        scanner=scanner,
+        scanner=scanner_of(config, roots),
         roots=roots,
         settings=config.settings,
         clock=SystemClock(),
@@ -249,6 +243,21 @@ def _sync(  # noqa: PLR0913 - joins what was opened before
         ),
         watcher=Watcher() if watch and config.poll != "always" else None,
         fs=fs,
+    )
+
+
+def scanner_of(config: Config, roots: tuple[Root, ...]) -> Scanner:
+    """Return what looks below the roots.
+
+    Args:
+        config: What is left out, and where.
+        roots: In the form that the store fixed.
+    """
+    return Scanner(
+        roots,
+        {root.label: ignore_options(config, root) for root in roots},
+        max_file_bytes=config.max_file_bytes,
+        own_paths=(config.state_dir, config.socket.path),
     )
 
 

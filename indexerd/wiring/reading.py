@@ -33,7 +33,7 @@ class Reading:
     """Answers the methods that need no writer."""
 
     def __init__(self, config: Config, snapshot: Snapshot) -> None:
-        roots = _roots(config)
+        roots = formed_roots(config)
         sources = SourceTree(roots, config.max_file_bytes)
         admission = admission_of(config)
         self._owner = owner_of(admission)
@@ -90,7 +90,7 @@ def open_sources(config: Config) -> Reading:
     return Reading(config, empty_snapshot())
 
 
-def _roots(config: Config) -> tuple[Root, ...]:
+def formed_roots(config: Config) -> tuple[Root, ...]:
     """Return the roots that the store knows, and those configured that it has not seen yet."""
     known = stored_roots(config.state_dir)
     paths = {root.path for root in known}
