@@ -8,8 +8,8 @@ Purity: pure.
 See: docs/search.md (fields), docs/on-disk-format.md (settings fingerprint).
 """
 
-from collections.abc import Iterator, Sequence
-from itertools import accumulate, groupby
+from collections.abc import Sequence
+from itertools import accumulate
 from typing import NamedTuple
 
 import numpy as np
@@ -28,19 +28,21 @@ from indexerd.documents import DOCUMENTS_VERSION, FRONT_MATTER_VERSION, ParsedCh
 from indexerd.model import Document, Settings, SourcePath, UnsafeFinding
 from indexerd.postings import Field
 from indexerd.store.codec import pack
-from indexerd.store.segment_value import Segment, document_record, owners_of_chunks
+from indexerd.store.segment_value import Record, Segment, document_records, owners_of_chunks
 from indexerd.store.tables import bytes_table, text_table
 
 # A name key is a term of its own kind: no text has a NUL in a word.
 NAME_KEY_MARK = "\x00"
+# As plain numbers: an array is made of them in a third of the time.
+_TEXT, _HEADING, _NAME, _TAG, _FOLDER = map(int, (Field.TEXT, Field.HEADING, Field.NAME, Field.TAG, Field.FOLDER))
 
 
 class _Indexed(NamedTuple):
     """A document on its way into a segment."""
 
     parsed: ParsedDocument
-    document: Document
     raw: bytes
+    unsafe: tuple[UnsafeFinding, ...]
     first_chunk: int
 
 
@@ -75,20 +77,22 @@ def build_segment(
     first_chunks = np.cumsum([0, *counts]).astype(np.uint32)
     heading_paths: dict[tuple[str, ...], int] = {}
     dead = sorted(set(tombstones), key=str.encode)
+    paths = [item.parsed.source_path for item in indexed]
+    groups, keys = _searched(indexed, settings)
     columns = list(zip(*chunks, strict=True)) or [()] * len(ParsedChunk._fields)
     named = dict(zip(ParsedChunk._fields, columns, strict=True))
     words = np.uint32
     return Segment(
         settings=settings_fingerprint(settings),
-        path_table=text_table([item.document.source_path for item in indexed]),
-        path_keys=np.array([path_key(item.document.source_path) for item in indexed], np.uint64),
-        content_hashes=_rows([item.document.content_hash for item in indexed], 32),
-        digests=_rows([item.document.digest for item in indexed], 16),
+        path_table=text_table(paths),
+        path_keys=np.array(list(map(path_key, paths)), np.uint64),
+        content_hashes=_rows([content_hash(item.raw) for item in indexed], 32),
+        digests=_rows([fast_digest(item.raw) for item in indexed], 16),
         sizes=np.array([len(item.raw) for item in indexed], np.uint64),
         first_chunks=first_chunks,
-        unsafe=np.array([bool(item.document.unsafe) for item in indexed], np.bool_),
-        has_metadata=np.array([_has_metadata(item.document) for item in indexed], np.bool_),
-        records=bytes_table([document_record(item.document) for item in indexed]),
+        unsafe=np.array([bool(item.unsafe) for item in indexed], np.bool_),
+        has_metadata=np.array([_has_metadata(item.parsed) for item in indexed], np.bool_),
+        records=bytes_table(document_records(map(_record, indexed))),
         tombstone_table=text_table(dead),
         tombstone_keys=np.array([path_key(path) for path in dead], np.uint64),
         document_of_chunk=owners_of_chunks(first_chunks),
@@ -104,21 +108,28 @@ def build_segment(
         headings=bytes_table([pack(path) for path in heading_paths]),
         chunk_hit=np.array(named["is_hit"], np.bool_),
         texts=bytes_table([item.raw for item in indexed]),
-        postings=invert_languages(_units(indexed, settings), len(chunks), _keys(indexed)),
+        postings=invert_languages(groups, len(chunks), keys),
     )
 
 
 def document_of(source_path: SourcePath, raw: bytes, settings: Settings) -> Document:
     """Return what a segment of this file would say of the document, without the cost of its words."""
-    return _index([(source_path, raw)], settings)[0].document
+    item = _index([(source_path, raw)], settings)[0]
+    return Document(
+        source_path=source_path,
+        digest=fast_digest(raw),
+        content_hash=content_hash(raw),
+        size_bytes=len(raw),
+        **{**_record(item)._asdict(), "metadata": item.parsed.metadata},
+    )
 
 
 def _rows(values: Sequence[bytes], width: int) -> np.ndarray[tuple[int, int], np.dtype[np.uint8]]:
     return np.frombuffer(b"".join(values), np.uint8).reshape(len(values), width)
 
 
-def _has_metadata(document: Document) -> bool:
-    return bool(document.front_matter_lines or document.metadata or document.unread_keys)
+def _has_metadata(parsed: ParsedDocument) -> bool:
+    return bool(parsed.front_matter_lines or parsed.metadata or parsed.unread_keys)
 
 
 def _index(files: Sequence[tuple[SourcePath, bytes]], settings: Settings) -> list[_Indexed]:
@@ -127,72 +138,66 @@ def _index(files: Sequence[tuple[SourcePath, bytes]], settings: Settings) -> lis
     findings = scan_texts([parsed.decoded_text for parsed in documents])
     firsts = accumulate((len(parsed.chunks) for parsed in documents), initial=0)
     return [
-        _Indexed(parsed, _document(parsed, raw, unsafe), raw, first)
+        _Indexed(parsed, raw, unsafe, first)
         for parsed, (_, raw), unsafe, first in zip(documents, files, findings, firsts, strict=False)
     ]
 
 
-def _document(parsed: ParsedDocument, raw: bytes, unsafe: tuple[UnsafeFinding, ...]) -> Document:
-    return Document(
-        source_path=parsed.source_path,
-        digest=fast_digest(raw),
-        content_hash=content_hash(raw),
-        size_bytes=len(raw),
-        line_count=parsed.line_count,
-        format=parsed.format,
-        title=parsed.title,
-        aliases=parsed.aliases,
-        tags=parsed.tags,
-        metadata=parsed.metadata,
-        front_matter_lines=parsed.front_matter_lines,
-        unread_keys=parsed.unread_keys,
-        problems=parsed.problems,
-        unsafe=unsafe,
+def _record(item: _Indexed) -> Record:
+    parsed = item.parsed
+    return Record(
+        parsed.title,
+        parsed.format,
+        parsed.aliases,
+        parsed.tags,
+        list(parsed.metadata.items()),
+        parsed.front_matter_lines,
+        parsed.line_count,
+        parsed.unread_keys,
+        parsed.problems,
+        item.unsafe,
     )
 
 
-def _units(indexed: Sequence[_Indexed], settings: Settings) -> Iterator[Units]:
-    """Yield the units of neighbouring documents of one language."""
-    by_language = groupby(indexed, key=lambda item: settings.language_of(item.document.source_path))
-    for language, items in by_language:
-        units = Units(language)
-        for item in items:
-            _add_document(units, item)
-        yield units
+def _searched(indexed: Sequence[_Indexed], settings: Settings) -> tuple[list[Units], list[tuple[int, str]]]:
+    """Return the units of neighbouring documents of one language, and the name keys of all."""
+    groups: list[Units] = []
+    keys: list[tuple[int, str]] = []
+    for item in indexed:
+        language = settings.language_of(item.parsed.source_path)
+        if not groups or groups[-1].language != language:
+            groups.append(Units(language))
+        keys += _add_document(groups[-1], item)
+    return groups, keys
 
 
-def _add_document(units: Units, item: _Indexed) -> None:
-    """Add the searched texts of a document: its names once, on its first hit, then each hit's own words."""
-    named = False
-    for number, chunk in enumerate(item.parsed.chunks, item.first_chunk):
+def _add_document(units: Units, item: _Indexed) -> list[tuple[int, str]]:
+    """Add the searched texts of a document: its names once, on its first hit, then each hit's own words.
+
+    Returns:
+        The keys of its names, on the same hit: by them a query that equals a name finds it.
+    """
+    parsed = item.parsed
+    keys: list[tuple[int, str]] | None = None
+    for number, chunk in enumerate(parsed.chunks, item.first_chunk):
         if not chunk.is_hit:
             continue
-        if not named:
-            _add_names(units, item.parsed, number)
-            named = True
+        if keys is None:
+            names = {*parsed.aliases, parsed.title, parsed.file_name}
+            _add_names(units, parsed, number)
+            keys = [(number, NAME_KEY_MARK + key) for key in sorted({name_key(name) for name in names}) if key]
         if chunk.heading_text:
-            units.add(number, Field.HEADING, chunk.heading_text)
-        units.add(number, Field.TEXT, chunk.body_text)
+            units.add(number, _HEADING, chunk.heading_text)
+        units.add(number, _TEXT, chunk.body_text)
+    return keys or []
 
 
 def _add_names(units: Units, parsed: ParsedDocument, chunk: int) -> None:
     for name in dict.fromkeys((parsed.title, *parsed.aliases, parsed.file_name)):
-        units.add(chunk, Field.NAME, name)
+        units.add(chunk, _NAME, name)
     for tag in parsed.tags:
-        units.add(chunk, Field.TAG, tag)
+        units.add(chunk, _TAG, tag)
     # The rest of the front matter weighs as little as a folder: it only keeps every word of the file findable.
     for text in (parsed.folders, parsed.metadata_text):
         if text:
-            units.add(chunk, Field.FOLDER, text)
-
-
-def _keys(indexed: Sequence[_Indexed]) -> list[tuple[int, str]]:
-    """Return the name keys of each document, on its first hit: by them a query that equals a name finds it."""
-    found = []
-    for item in indexed:
-        parsed = item.parsed
-        first = next((number for number, chunk in enumerate(parsed.chunks, item.first_chunk) if chunk.is_hit), None)
-        if first is not None:
-            keys = {name_key(name) for name in (parsed.title, *parsed.aliases, parsed.file_name)}
-            found += [(first, NAME_KEY_MARK + key) for key in sorted(keys) if key]
-    return found
+            units.add(chunk, _FOLDER, text)

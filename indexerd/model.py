@@ -78,6 +78,8 @@ class Settings:
 
     def language_of(self, source_path: SourcePath) -> str:
         """Return the stemming language for a document, by the label its source path begins with."""
+        if not self.languages:
+            return self.language
         return dict(self.languages).get(source_path.partition("/")[0], self.language)
 
     def all_languages(self) -> tuple[str, ...]:

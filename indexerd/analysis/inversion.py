@@ -72,24 +72,40 @@ class Units:
 
     Attributes:
         language: Snowball language, or `none`.
-        chunks: Chunk of each unit, ascending.
-        fields: Field of each unit.
-        texts: Text of each unit.
     """
 
-    __slots__ = ("chunks", "fields", "language", "texts")
+    __slots__ = ("_rows", "language")
 
     def __init__(self, language: str) -> None:
         self.language = language
-        self.chunks: list[int] = []
-        self.fields: list[Field] = []
-        self.texts: list[str] = []
+        self._rows: list[tuple[int, int, str]] = []
 
-    def add(self, chunk: int, field: Field, text: str) -> None:
-        """Add one unit; no chunk below the last one's."""
-        self.chunks.append(chunk)
-        self.fields.append(field)
-        self.texts.append(text)
+    def add(self, chunk: int, field: int, text: str) -> None:
+        """Add one unit of a chunk, in a `Field`; no chunk below the last one's."""
+        self._rows.append((chunk, field, text))
+
+    def columns(self) -> "_Columns":
+        """Return chunk, place and text of each unit."""
+        if not self._rows:
+            return _Columns(np.zeros(0, np.int64), np.zeros(0, np.int64), ())
+        chunks, fields, texts = zip(*self._rows, strict=True)
+        count = len(texts)
+        columns = np.fromiter(fields, np.int64, count) * 2
+        return _Columns(np.fromiter(chunks, np.int64, count), columns, texts)
+
+
+class _Columns(NamedTuple):
+    """Units by column.
+
+    Attributes:
+        chunks: Chunk of each unit, ascending.
+        columns: Exact column of its field.
+        texts: Text of each unit.
+    """
+
+    chunks: Positions
+    columns: Positions
+    texts: Sequence[str]
 
 
 def invert(units: Sequence[Unit], chunk_count: int, language: str, keys: Sequence[tuple[int, str]] = ()) -> Postings:
@@ -119,7 +135,10 @@ def invert_languages(groups: Iterable[Units], chunk_count: int, keys: Sequence[t
     lengths = np.zeros(chunk_count, np.uint32)
     batches = [_key_batch(keys, vocabulary, rows)] if keys else []
     for units in groups:
-        batches += [_invert_batch(units, batch, vocabulary, rows, lengths) for batch in _batches(units)]
+        columns = units.columns()
+        batches += [
+            _invert_batch(columns, batch, units.language, vocabulary, rows, lengths) for batch in _batches(columns)
+        ]
     postings = _assemble([batch for batch in batches if len(batch.terms)], vocabulary, rows, lengths)
     if len(vocabulary.terms) <= _KEPT_TERMS:
         _kept.append(vocabulary)
@@ -134,26 +153,29 @@ def _kept_vocabulary() -> Vocabulary:
         return Vocabulary()
 
 
-def _batches(units: Units) -> Iterator[slice]:
+def _batches(units: _Columns) -> Iterator[slice]:
     """Cut units into batches of at least _BATCH code points, between chunks."""
     sizes = list(accumulate(map(len, units.texts), initial=0))
     begin, count = 0, len(units.texts)
     while begin < count:
         end = min(bisect_left(sizes, sizes[begin] + _BATCH, begin + 1), count)
-        while end < count and units.chunks[end] == units.chunks[end - 1]:
-            end += 1
+        end = int(np.searchsorted(units.chunks, units.chunks[end - 1], "right"))
         yield slice(begin, end)
         begin = end
 
 
-def _invert_batch(
-    units: Units, batch: slice, vocabulary: Vocabulary, rows: Rows, lengths: npt.NDArray[np.uint32]
+def _invert_batch(  # noqa: PLR0913, PLR0917 (what is of the batch, and what is of the build)
+    units: _Columns,
+    batch: slice,
+    language: str,
+    vocabulary: Vocabulary,
+    rows: Rows,
+    lengths: npt.NDArray[np.uint32],
 ) -> _Batch:
-    first = units.chunks[batch.start]
-    owners = np.array(units.chunks[batch], np.int64) - first
-    places = (owners << _COLUMN_BITS) | (np.array(units.fields[batch], np.int64) * 2)
+    first = int(units.chunks[batch.start])
+    places = ((units.chunks[batch] - first) << _COLUMN_BITS) | units.columns[batch]
     counted = [
-        _count(pieces, places[taken], units.language, vocabulary, lengths[first:])
+        _count(pieces, places[taken], language, vocabulary, lengths[first:])
         for pieces, taken in _portions(units.texts[batch])
     ]
     occurrences = counted[0] if len(counted) == 1 else _added(counted)

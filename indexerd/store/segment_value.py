@@ -8,16 +8,18 @@ Purity: pure over bytes.
 See: docs/on-disk-format.md (segments).
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from indexerd.digests import content_hash
-from indexerd.model import Chunk, ContentHash, Digest, Document, LineSpan, SourcePath, UnsafeFinding
+from indexerd.model import Chunk, ContentHash, Digest, Document, LineSpan, MetadataValue, SourcePath, UnsafeFinding
 from indexerd.postings import PostingIndex
-from indexerd.store.codec import pack, unpack
+from indexerd.store.codec import pack_each, unpack
 from indexerd.store.tables import BytesTable, TextTable
 
 Words = npt.NDArray[np.uint32]
@@ -170,23 +172,24 @@ class Paths:
         return SourcePath(self.table[number])
 
 
-def document_record(document: Document) -> bytes:
-    """Return what a segment stores of a document beside its columns; `Segment.document` reads it."""
-    metadata = [(key, value) for key, value in document.metadata.items()]
-    return pack(
-        (
-            document.title,
-            document.format,
-            document.aliases,
-            document.tags,
-            metadata,
-            document.front_matter_lines,
-            document.line_count,
-            document.unread_keys,
-            document.problems,
-            document.unsafe,
-        )
-    )
+class Record(NamedTuple):
+    """What a segment stores of a document beside its columns; `Segment.document` reads it. Fields as in `Document`."""
+
+    title: str
+    format: str
+    aliases: tuple[str, ...]
+    tags: tuple[str, ...]
+    metadata: list[tuple[str, MetadataValue]]
+    front_matter_lines: int
+    line_count: int
+    unread_keys: tuple[str, ...]
+    problems: tuple[str, ...]
+    unsafe: tuple[UnsafeFinding, ...]
+
+
+def document_records(records: Iterable[Record]) -> list[bytes]:
+    """Return the bytes of some records."""
+    return pack_each(records)
 
 
 def owners_of_chunks(first_chunks: Words) -> npt.NDArray[np.int32]:
