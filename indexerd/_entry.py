@@ -130,4 +130,10 @@ def _print(asking: Asking, result: dict[str, Any], answer: bytes) -> int:
 
     raw = answer[len(_HEAD) :].rstrip().removesuffix(b"}")
     out, err = answer_bytes(asking, result, raw, os.environ, os.getcwd())
-    return finish(asking, result, out, err)
+    try:
+        return finish(asking, result, out, err)
+    except OSError as error:
+        # Something may be printed already: the full command line would print it again.
+        from indexerd.cli.main import report  # noqa: PLC0415 - as above
+
+        return report(error, as_json=False)

@@ -63,11 +63,19 @@ def finish(asking: Asking, result: dict[str, Any], out: bytes, err: bytes) -> in
 
 
 def write(stream: int, data: bytes) -> bool:
-    """Write all bytes to a descriptor; False if nobody reads any more."""
+    """Write all bytes to a descriptor; False if nobody reads any more.
+
+    Raises:
+        OSError: Standard output takes nothing (full, closed). What is lost on standard error is lost without a word.
+    """
     view = memoryview(data)
     while view:
         try:
             view = view[os.write(stream, view) :]
         except BrokenPipeError:
             return False
+        except OSError as error:
+            if stream == 2:
+                return False
+            raise OSError(error.errno, error.strerror, "standard output") from error
     return True

@@ -77,7 +77,7 @@ class _Commands(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         for title, commands in GROUPS:
             loaded = [(name, self.get_command(ctx, name)) for name, _ in commands]
-            rows = [(name, command.get_short_help_str(limit=70)) for name, command in loaded if command is not None]
+            rows = [(name, command.get_short_help_str(limit=200)) for name, command in loaded if command is not None]
             with formatter.section(title):
                 formatter.write_dl(rows)
 
@@ -94,9 +94,15 @@ def cli() -> None:
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status."""
     given = list(sys.argv[1:] if arguments is None else arguments)
+    return _run(given) if given else _bare()
+
+
+def _run(given: list[str]) -> int:
     try:
         status = cli.main(args=given, prog_name="indexerd", standalone_mode=False)
-        sys.stdout.flush()
+        # There is none where the caller closed it.
+        if sys.stdout is not None:
+            sys.stdout.flush()
     except click.exceptions.Exit as leaving:
         return leaving.exit_code
     except (click.Abort, KeyboardInterrupt):
@@ -150,14 +156,29 @@ def describe(error: Exception) -> str:
     return str(error) or type(error).__name__
 
 
+def _bare() -> int:
+    """Show what there is, as for any call that does not say what to do."""
+    with click.Context(cli, info_name="indexerd", **cli.context_settings) as context:
+        write(2, (cli.get_help(context) + "\n").encode("utf-8", "backslashreplace"))
+    return 2
+
+
 def _usage(error: click.ClickException, given: Sequence[str]) -> int:
+    # The library lists choices on lines of their own.
+    message = " ".join(error.format_message().split())
     if "--json" in given:
-        write(1, (json.dumps({"error": {"code": "usage", "message": error.format_message()}}) + "\n").encode())
+        write(1, (json.dumps({"error": {"code": "usage", "message": message}}) + "\n").encode())
         return error.exit_code
     context = error.ctx if isinstance(error, click.UsageError) else None
     hint = f"\nTry `{context.command_path} --help`." if context is not None else ""
-    write(2, f"indexerd: {escape(error.format_message())}{hint}\n".encode("utf-8", "backslashreplace"))
+    if isinstance(error, click.NoSuchOption) and _takes_words(context):
+        hint = f"\nPut -- before a word that begins with a dash.{hint}"
+    write(2, f"indexerd: {escape(message)}{hint}\n".encode("utf-8", "backslashreplace"))
     return 2
+
+
+def _takes_words(context: click.Context | None) -> bool:
+    return context is not None and any(isinstance(one, click.Argument) for one in context.command.params)
 
 
 def _forget_output() -> None:

@@ -199,6 +199,21 @@ def test_a_closed_pipe_is_quiet(daemon):
     assert (done.returncode, done.stderr) == (141, b"")
 
 
+def test_a_full_output_is_told_in_one_line(daemon):
+    """A query into a full disk ends with an error, not with a traceback."""
+    daemon()
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "indexerd", "query", "x"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            check=False,
+            cwd="/",
+            env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])},
+        )
+    assert (done.returncode, done.stderr) == (2, b"indexerd: standard output: No space left on device\n")
+
+
 def test_the_innermost_root_wins():
     """A root inside another profile's root is the closer one; with one daemon, any folder will do."""
     roots = {"outer": ["/a"], "inner": ["/a/b"]}
