@@ -5,7 +5,7 @@ Knows nothing of: words, languages, chunks.
 Invariants: 1. a character is *plain* when it stands for exactly one folded code point whatever its neighbours are;
     all others are AWKWARD and are rewritten with the plain character before them. 2. tables depend on nothing but the
     Unicode data of this Python, whose version is part of the settings fingerprint.
-Purity: pure (tables are filled on first use, one page of 256 code points at a time).
+Purity: pure (tables are filled on first use).
 See: docs/search.md (analysis).
 """
 
@@ -69,7 +69,7 @@ _SPACELESS = (
 )  # fmt: skip
 
 FLAGS: npt.NDArray[np.uint8] = np.zeros(_CODE_POINTS, np.uint8)
-# 0: the page is not filled yet. Nothing folds to NUL, not even NUL.
+# 0: not looked at yet. Nothing folds to NUL, not even NUL.
 FOLDED: npt.NDArray[np.uint32] = np.zeros(_CODE_POINTS, np.uint32)
 
 
@@ -164,22 +164,26 @@ def _classify(code: int) -> tuple[int, int]:
     return AWKWARD | _flags(char), ord(folded) if len(folded) == 1 else _SPACE
 
 
-def _fill_page(page: int) -> None:
-    first = page * _PAGE
-    uniform = 0x4E00 <= first <= 0x9E00 or 0xAC00 <= first <= 0xD600
-    for code in range(first, first + _PAGE):
-        # Unified ideographs and Hangul syllables all behave alike: skip the look-ups for the whole page.
-        FLAGS[code], FOLDED[code] = (IDEOGRAPH, code) if uniform else _classify(code)
+def _fill(code: int) -> None:
+    """Put what a code point is into the tables. Of one that is like all of its page, the whole page."""
+    first = code - code % _PAGE
+    if 0x4E00 <= first <= 0x9E00 or 0xAC00 <= first <= 0xD600:
+        # Unified ideographs and Hangul syllables all behave alike.
+        FLAGS[first : first + _PAGE] = IDEOGRAPH
+        FOLDED[first : first + _PAGE] = np.arange(first, first + _PAGE)
+    else:
+        FLAGS[code], FOLDED[code] = _classify(code)
 
 
 def folded_codes(codes: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint32]:
     """Return what each code point folds to. Afterwards FLAGS holds for all of them too."""
-    folded = FOLDED[codes]
+    # `take`: half the time of an index in brackets.
+    folded = FOLDED.take(codes)
     if not folded.all():
-        # Not by np.unique: its first call loads the package of masked arrays, 8 ms of a first answer.
-        for page in sorted(set((codes[folded == 0] >> 8).tolist())):
-            _fill_page(page)
-        folded = FOLDED[codes]
+        for code in np.unique(codes[folded == 0]).tolist():
+            if not FOLDED[code]:
+                _fill(code)
+        folded = FOLDED.take(codes)
     return folded
 
 

@@ -44,14 +44,14 @@ def read_stream(pieces: Sequence[str]) -> Stream:
     lengths = np.fromiter(map(len, pieces), np.int64, len(pieces))
     codes = code_points(_FEED + _FEED.join(pieces) + _FEED + _FEED)
     folded = folded_codes(codes)
-    flags = FLAGS[codes]
+    flags = FLAGS.take(codes)
     breaks: list[int] = []
     awkward = np.flatnonzero(flags >= AWKWARD)
     if len(awkward):
         pieces, lengths, breaks = _rewrite_pieces(pieces, lengths, awkward)
         codes = code_points(_FEED + _FEED.join(pieces) + _FEED + _FEED)
         folded = folded_codes(codes)
-        flags = FLAGS[codes] & np.uint8(AWKWARD - 1)
+        flags = FLAGS.take(codes) & np.uint8(AWKWARD - 1)
     starts = np.cumsum(lengths + 1) - lengths
     return Stream(folded, flags, np.array(breaks, np.int64), starts)
 

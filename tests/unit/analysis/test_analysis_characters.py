@@ -58,13 +58,11 @@ def test_folding(char, folded):
     assert fold(char) == folded
 
 
-def test_pages_are_filled_as_they_are_met(monkeypatch):
-    """A page of the tables is computed when the first text needs it, and once."""
+def test_characters_are_classified_as_they_are_met(monkeypatch):
+    """A character is looked up when the first text needs it, and once."""
     filled = []
-    monkeypatch.setattr(
-        characters, "_fill_page", lambda page, real=characters._fill_page: (filled.append(page), real(page))
-    )
+    monkeypatch.setattr(characters, "_fill", lambda code, real=characters._fill: (filled.append(code), real(code)))
     FOLDED[0x1E900:0x1EA00] = 0
     for _ in range(2):
         folded_codes(code_points("\U0001e922"))
-    assert filled == [0x1E9]
+    assert filled == [0x1E922]
