@@ -47,7 +47,7 @@ def answer_bytes(
         encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
     out = render(result, form, nul=asking.nul, cwd=cwd, colour=colour, encode=encode)
     err_colour = wants_colour(asking.color, environ, is_terminal=os.isatty(2))
-    return out, notes(result, err_colour).encode("utf-8", "backslashreplace")
+    return out, notes(result, err_colour, narrowed=asking.is_narrowed).encode("utf-8", "backslashreplace")
 
 
 def finish(asking: Asking, result: dict[str, Any], out: bytes, err: bytes) -> int:

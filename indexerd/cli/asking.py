@@ -9,6 +9,10 @@ See: docs/protocol.md (query), docs/operations.md.
 
 from __future__ import annotations
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 # Formats in which a result can be printed, most specific last.
 FORMATS = ("people", "list", "json", "jsonl", "vimgrep")
 
@@ -71,6 +75,12 @@ class Asking:
         """Whether names are printed and not chunks."""
         return self.format == "list" or (self.nul and self.format == "people")
 
+    @property
+    def is_narrowed(self) -> bool:
+        """Whether flags leave documents out that hold the words."""
+        lists = (self.tags, self.where, self.phrases, self.excluded, self.globs)
+        return any(lists) or bool(self.since or self.until or self.all_words)
+
 
 # flag -> (attribute, kind); kinds: 'on', 'text', 'texts', 'int', or `=VALUE` to set.
 _FLAGS: dict[str, tuple[str, str]] = {
@@ -118,8 +128,8 @@ def read_flags(arguments: list[str]) -> Asking | None:
         elif not _read_flag(asking, argument, rest):
             return None
     asking.text = " ".join(texts)
-    is_plain = asking.text.strip() and asking.color in {"auto", "always", "never"}
-    return asking if is_plain and not _is_surrogate(asking) else None
+    is_plain = asking.text.strip() and asking.color in {"auto", "always", "never"} and not wrong_pairs(asking.where)
+    return asking if is_plain and not is_undecodable("".join(arguments)) else None
 
 
 def _read_flag(asking: Asking, argument: str, rest: list[str]) -> bool:
@@ -146,6 +156,11 @@ def _set(asking: Asking, attribute: str, kind: str, value: str) -> bool:
     return True
 
 
-def _is_surrogate(asking: Asking) -> bool:
-    """Arguments that are not UTF-8 cannot travel as they are."""
-    return any("\ud800" <= char <= "\udfff" for char in asking.text)
+def wrong_pairs(where: Sequence[str]) -> list[str]:
+    """Return the values of `--where` that are no KEY=VALUE."""
+    return [pair for pair in where if "=" not in pair or not pair.partition("=")[0].strip()]
+
+
+def is_undecodable(text: str) -> bool:
+    """Whether an argument was no UTF-8: it cannot travel as it is."""
+    return not text.isascii() and any("\ud800" <= char <= "\udfff" for char in text)

@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     Hit = Mapping[str, Any]
 
 _REASONS = {
-    "unsafe_content": "tries to instruct a model",
+    "unsafe_content": "trying to instruct a model",
     "source_changed": "changed while it was read",
-    "source_missing": "is gone",
-    "source_unreadable": "cannot be read",
-    "source_escapes_root": "leads out of its root",
-    "citation_mismatch": "does not match its citation",
+    "source_missing": "gone",
+    "source_unreadable": "not readable",
+    "source_escapes_root": "leading out of its root",
+    "citation_mismatch": "unlike its citation",
     "superseded": "superseded by a newer version",
     "proof_budget": "not proved in time",
 }
@@ -55,9 +55,16 @@ def render(  # noqa: PLR0913 - the ways a result can be printed
     return "".join(one(hit, cwd, colour) for hit in hits).encode("utf-8", "backslashreplace")
 
 
-def notes(result: Result, colour: bool) -> str:
-    """Return what standard error gets: what was withheld, what is not up to date, why nothing was found."""
-    lines = [line for line in (_nothing(result), _weak(result), _withheld(result), _freshness(result)) if line]
+def notes(result: Result, colour: bool, *, narrowed: bool = False) -> str:
+    """Return what standard error gets: what was withheld, what is not up to date, why nothing was found.
+
+    Args:
+        result: The socket's result of `query` or `evidence`.
+        colour: Whether they stand out in colour.
+        narrowed: Whether flags left documents out.
+    """
+    told = (_nothing(result, narrowed), _weak(result), _withheld(result), _freshness(result))
+    lines = [line for line in told if line]
     return "".join(f"{YELLOW}{line}{RESET}\n" if colour else f"{line}\n" for line in lines)
 
 
@@ -157,15 +164,20 @@ def _part(part: Mapping[str, Any]) -> str:
     )
 
 
-def _nothing(result: Result) -> str:
+def _nothing(result: Result, narrowed: bool) -> str:
     if result["hits"]:
         return ""
     state = result["freshness"]["state"]
     if state == "building":
         return "nothing found yet: the first index is still being built; `indexerd status` shows how far it is"
+    text = str(result.get("query") or "x")
+    if not any(map(str.isalnum, text)):
+        return "nothing found: only words are searched for, of letters or digits"
+    where = " that the filters let through" if narrowed else ""
     words = [escape(str(word)) for word in result.get("unmatched") or ()]
-    detail = f"; in no document: {', '.join(words[:10])}" if words else ""
-    return f"nothing found{detail}"
+    if words:
+        return f"nothing found; in no document{where}: {', '.join(words[:10])}"
+    return f"nothing found{' among the documents' + where if where else ''}"
 
 
 def _weak(result: Result) -> str:

@@ -7,7 +7,7 @@ Purity: pure (declarations).
 See: docs/operations.md.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
 import click
@@ -121,15 +121,17 @@ def filtering(function: F) -> F:
     )(function)
 
 
-def words(text: tuple[str, ...]) -> str:
-    """Join the words of a query as typed.
+def words(text: tuple[str, ...], phrases: Sequence[str] = ()) -> str:
+    """Join the words of a query as typed; phrases that must be there are words enough.
 
     Raises:
         click.UsageError: There is none.
     """
-    joined = " ".join(text).strip()
+    joined = " ".join(text).strip() or " ".join(phrases).strip()
     if not joined:
-        raise click.UsageError("say what to look for: indexerd query TEXT")
+        command = click.get_current_context().command_path
+        listing = "`indexerd documents` lists what there is, by --tag and --where too"
+        raise click.UsageError(f"say what to look for: {command} TEXT ({listing})")
     return joined
 
 

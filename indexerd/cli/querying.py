@@ -8,13 +8,15 @@ See: docs/operations.md.
 """
 
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import cast
 
 import click
 
 from indexerd.cli.answering import answer_bytes, finish, write
-from indexerd.cli.asking import Asking
+from indexerd.cli.asking import Asking, is_undecodable, wrong_pairs
 from indexerd.cli.asking_there import asking_backend, here_globs
 from indexerd.cli.hits import notes
 from indexerd.cli.options import as_json, colouring, filtering, selecting, take_selection, words
@@ -23,6 +25,14 @@ from indexerd.cli.place import here
 from indexerd.cli.plain import escape
 from indexerd.cli.reaching import Result
 from indexerd.errors import RequestError
+
+# Parameters of the socket that are typed as flags.
+_FLAG_NAMES = {
+    "k": "--number", "wait_ms": "--wait", "paths": "--glob", "tags": "--tag", "roles": "--role", "must": "--all-words",
+    "where": "--where", "since": "--since", "until": "--until", "as_of": "--as-of", "phrase": "--phrase",
+    "not": "--not", "generation": "--generation", "context": "--context", "budget_chars": "--budget-chars",
+    "budget_tokens": "--budget-tokens", "max_per_document": "--max-per-document",
+}  # fmt: skip
 
 _no_local = click.option("--no-local", is_flag=True, help="Only ask a daemon; exit 3 if none runs.")
 
@@ -47,8 +57,8 @@ def query_command(text: tuple[str, ...], form: str | None, no_local: bool, **fla
     Every word counts, none is a command: quote nothing, escape nothing. Paths, tags, dates and the like are flags.
     """
     selection, place = take_selection(flags), here()
-    asking = make_asking(words(text), form or "people", flags)
-    with asking_backend(selection, place, allow_local=not no_local) as backend:
+    asking = make_asking(words(text, _texts(flags["phrases"])), form or "people", flags)
+    with asking_backend(selection, place, allow_local=not no_local) as backend, speaking_of_flags():
         if asking.here:
             asking.globs += here_globs(backend.call("status"), place.cwd)
         result = call_whole(backend, "query", asking.params())
@@ -63,8 +73,13 @@ def query_command(text: tuple[str, ...], form: str | None, no_local: bool, **fla
 
 def make_asking(text: str, form: str, flags: Mapping[str, object]) -> Asking:
     """Return the flags of one query as the value that both paths share."""
-    if "\x00" in text:
+    given = [text, *(value for flag in flags.values() for value in _texts(flag))]
+    if any("\x00" in value for value in given):
         raise RequestError("a query cannot hold a NUL character")
+    if any(map(is_undecodable, given)):
+        raise RequestError("what was typed is no UTF-8 text: only such text can be searched for")
+    if wrong := wrong_pairs(_texts(flags.get("where"))):
+        raise click.UsageError(f"--where takes KEY=VALUE, as in --where owner=alice, not {wrong[0]!r}")
     asking = Asking()
     asking.text, asking.format = text, form
     for name, value in flags.items():
@@ -73,7 +88,23 @@ def make_asking(text: str, form: str, flags: Mapping[str, object]) -> Asking:
     return asking
 
 
-@click.command("evidence", epilog="Exit status: 0 evidence, 1 abstained, 2 error, 3 no daemon.")
+def _texts(value: object) -> Sequence[str]:
+    return cast("Sequence[str]", value) if isinstance(value, tuple | list) else ()
+
+
+@contextmanager
+def speaking_of_flags() -> Iterator[None]:
+    """Where a request is refused, let the message name the flag that was typed instead of the socket's parameter."""
+    try:
+        yield
+    except RequestError as error:
+        name = re.match(r"'(\w+)' must ", str(error))
+        if name is not None and name[1] in _FLAG_NAMES:
+            error.args = (str(error).replace(f"'{name[1]}'", _FLAG_NAMES[name[1]], 1),)
+        raise
+
+
+@click.command("evidence", epilog="Exit status: 0 evidence, 1 none, 2 error, 3 no daemon.")
 @click.argument("text", nargs=-1)
 @click.option("-n", "-k", "--number", type=click.IntRange(1), metavar="N", help="At most so many blocks (8).")
 @click.option("--budget-chars", type=click.IntRange(1), metavar="N", help="Hard limit on characters (12000).")
@@ -93,13 +124,13 @@ def evidence_command(text: tuple[str, ...], is_json: bool, no_local: bool, **fla
     selection, place = take_selection(flags), here()
     extra = {name: flags.pop(name) for name in ("budget_chars", "budget_tokens", "min_coverage", "max_per_document")}
     context = _context(str(flags.pop("context")))
-    asking = make_asking(words(text), "people", flags)
-    with asking_backend(selection, place, allow_local=not no_local) as backend:
+    asking = make_asking(words(text, _texts(flags["phrases"])), "people", flags)
+    with asking_backend(selection, place, allow_local=not no_local) as backend, speaking_of_flags():
         if asking.here:
             asking.globs += here_globs(backend.call("status"), place.cwd)
         params = {**asking.params(), **{name: value for name, value in extra.items() if value is not None}}
         result = backend.call("evidence", {**params, **({"context": context} if context else {})})
-    return _print_evidence(result, is_json=is_json)
+    return _print_evidence(result, is_json=is_json, narrowed=asking.is_narrowed)
 
 
 def _context(text: str) -> int | str:
@@ -110,19 +141,27 @@ def _context(text: str) -> int | str:
     raise click.BadParameter("a number of lines, or section", param_hint="--context")
 
 
-def _print_evidence(result: Result, *, is_json: bool) -> int:
-    is_abstained = bool(result["abstained"])
+def _print_evidence(result: Result, *, is_json: bool, narrowed: bool) -> int:
+    blocks = [] if result["abstained"] else cast("Result", result["evidence"])["blocks"]
     if is_json:
         write(1, (json.dumps(result, ensure_ascii=True, separators=(",", ":")) + "\n").encode())
-    elif is_abstained:
-        reason = str(result["abstention_reason"]).replace("_", " ")
-        write(2, f"indexerd: no evidence: {escape(reason)}\n{notes({**result, 'hits': [1]}, False)}".encode())
+    elif not blocks:
+        told = notes({**result, "hits": [1], "weak": False}, False)
+        write(2, f"indexerd: no evidence: {escape(_why_none(result, narrowed))}\n{told}".encode())
     else:
         # Exact lines for a model, not for a terminal: where somebody looks, control characters are escaped.
         prompt = str(cast("Result", result["evidence"])["prompt"])
         write(1, (terminal_safe(prompt).rstrip("\n") + "\n").encode("utf-8", "backslashreplace"))
         write(2, notes(result, False).encode("utf-8", "backslashreplace"))
-    return 1 if is_abstained else 0
+    return 0 if blocks else 1
+
+
+def _why_none(result: Result, narrowed: bool) -> str:
+    if not result["abstained"]:
+        return "no passage fits into the budget (--budget-chars)"
+    if narrowed and result["abstention_reason"] == "no_overlap":
+        return "no overlap with the documents that the filters let through"
+    return str(result["abstention_reason"]).replace("_", " ")
 
 
 def terminal_safe(text: str) -> str:

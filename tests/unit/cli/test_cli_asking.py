@@ -5,6 +5,7 @@ from click.testing import CliRunner
 
 from indexerd.cli import querying
 from indexerd.cli.asking import Asking, read_flags
+from indexerd.errors import RequestError
 
 UNDERSTOOD = [
     ["setup"],
@@ -88,3 +89,46 @@ def test_listing_files_asks_for_every_file_once(flag):
     """For names, one hit a file is enough, and files of equal text are all wanted."""
     params = read_flags([flag, "x"]).params()
     assert (params["max_per_document"], params["distinct"]) == (1, False)
+
+
+@pytest.mark.parametrize("command", [querying.query_command, querying.evidence_command])
+def test_without_words_the_command_says_how_it_is_called(command):
+    """Each command names itself, and where a list can be had that needs no words."""
+    told = CliRunner().invoke(command, ["--tag", "ops"]).output
+    assert f"{command.name} TEXT" in told
+    assert "indexerd documents" in told
+
+
+def test_a_phrase_is_words_enough(monkeypatch):
+    """Who asks for a phrase has said what to look for."""
+    assert by_click(["--phrase", "two words"], monkeypatch).params() == {"text": "two words", "phrase": ["two words"]}
+
+
+@pytest.mark.parametrize("pair", ["owner", "=alice", " =alice", ""])
+def test_a_filter_that_is_no_pair_is_refused_by_the_name_of_its_flag(pair):
+    """Neither reader takes it, and the message shows how it is written."""
+    assert read_flags(["--where", pair, "x"]) is None
+    assert "--where takes KEY=VALUE" in CliRunner().invoke(querying.query_command, ["--where", pair, "x"]).output
+
+
+@pytest.mark.parametrize("arguments", [["caf\udce9"], ["--tag", "\udcff", "x"], ["-g", "\udcff*", "x"]])
+def test_what_is_no_text_is_refused_before_anybody_is_asked(arguments):
+    """Bytes that are not UTF-8 cannot travel to the daemon, in whichever flag they stand."""
+    assert read_flags(arguments) is None
+    raised = CliRunner().invoke(querying.query_command, arguments).exception
+    assert isinstance(raised, RequestError)
+    assert "UTF-8" in str(raised)
+
+
+def test_a_refusal_names_the_flag_that_was_typed():
+    """The socket's parameter has another name than the flag; its values are left as they are."""
+    with pytest.raises(RequestError, match=r"^--wait must be from 0 to 9$"), querying.speaking_of_flags():
+        raise RequestError("'wait_ms' must be from 0 to 9")
+    with pytest.raises(RequestError, match=r"^'where' is neither an age"), querying.speaking_of_flags():
+        raise RequestError("'where' is neither an age such as 7d nor a date")
+
+
+def test_flags_that_leave_documents_out_are_known_as_such():
+    """Only with them may words that were not found be somewhere else."""
+    assert not read_flags(["-n", "3", "--role", "r", "x"]).is_narrowed
+    assert all(read_flags([*flag, "x"]).is_narrowed for flag in (["--tag", "a"], ["-g", "*"], ["--since", "7d"]))

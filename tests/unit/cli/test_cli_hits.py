@@ -114,7 +114,7 @@ def test_what_was_withheld_is_one_line():
     """Withheld chunks are counted by reason, on one line; ordinary selection is not mentioned."""
     counts = {"unsafe_content": 2, "source_changed": 1, "document_limit": 7}
     text = notes(result(hit(), rejected_counts=counts), colour=False)
-    assert text == "withheld: 1 changed while it was read, 2 tries to instruct a model\n"
+    assert text == "withheld: 1 changed while it was read, 2 trying to instruct a model\n"
 
 
 @pytest.mark.parametrize(
@@ -122,7 +122,7 @@ def test_what_was_withheld_is_one_line():
     [
         ({"freshness": {"state": "building"}}, "first index is still being built"),
         ({"unmatched": ["xyzzy"]}, "in no document: xyzzy"),
-        ({"rejected_counts": {"source_unreadable": 1}}, "withheld: 1 cannot be read"),
+        ({"rejected_counts": {"source_unreadable": 1}}, "withheld: 1 not readable"),
         ({"freshness": {"state": "pending"}}, "not indexed yet"),
     ],
 )
@@ -134,3 +134,16 @@ def test_nothing_found_says_why(changes, expected):
 def test_a_good_result_needs_no_notes():
     """Nothing withheld, nothing pending: standard error stays empty."""
     assert notes(result(hit()), colour=False) == ""
+
+
+def test_a_query_without_a_word_is_told_why_it_finds_nothing():
+    """Signs and pictures are no words: that is not the same as words that are nowhere."""
+    assert "letters or digits" in notes(result(query="🎉 !!"), colour=False)
+
+
+def test_filters_are_named_where_they_may_be_why_nothing_was_found():
+    """A word that the filters leave out may well be in the index."""
+    assert notes(result(unmatched=["x"], query="x"), colour=False, narrowed=True) == (
+        "nothing found; in no document that the filters let through: x\n"
+    )
+    assert notes(result(query="x"), colour=False, narrowed=True).startswith("nothing found among the documents that")
