@@ -3,13 +3,14 @@
 from indexerd.store.dump import canonical_digest, canonical_dump
 from indexerd.store.opening import form_roots, open_reader, open_store
 from indexerd.store.parts import LiveSegment
+from indexerd.store.prepared import PreparedGeneration
 from indexerd.store.recover import OpeningReport
 from indexerd.store.retention import History
 from indexerd.store.slots import Change, KnownRoot
 from indexerd.store.snapshot import DeletedDocument, Snapshot
 from indexerd.store.statistics import GenerationInfo, StoreStatistics
 from indexerd.store.verify import Finding, fsck
-from indexerd.store.writer import PreparedGeneration, Store
+from indexerd.store.writer import Store
 
 __all__ = [
     "Change",

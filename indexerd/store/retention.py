@@ -89,7 +89,9 @@ def plan_retention(
     """
     newest = kept[-1].generation
     pinned = [one.generation for one in kept[:-1] if one.pinned_until_ns > now_ns]
-    wanted = on_schedule(kept, now_ns, history) - {newest, *pinned}
+    # Steps on the way to a first index are no history; they would keep files that merging has long replaced.
+    steps = {one.generation for one in kept if one.partial}
+    wanted = on_schedule(kept, now_ns, history) - {newest, *pinned, *steps}
     return frozenset({newest, *_within(newest, pinned, sorted(wanted), files, limit_bytes)})
 
 

@@ -45,6 +45,7 @@ class KeptGeneration(NamedTuple):
         published_at_ns: Wall time of its publishing.
         change: What it changed.
         pinned_until_ns: Kept until then because evidence named it; 0 if not.
+        partial: A step on the way to a first index: nothing is to be replayed from it once there is a later one.
     """
 
     generation: int
@@ -52,6 +53,7 @@ class KeptGeneration(NamedTuple):
     published_at_ns: int
     change: Change
     pinned_until_ns: int = 0
+    partial: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,9 +152,11 @@ def _os_bytes(text: str) -> bytes:
 
 
 def _kept(value: Any) -> KeptGeneration:
-    generation, manifest, published_at_ns, change, pinned_until_ns = value
+    generation, manifest, published_at_ns, change, pinned_until_ns, partial = value
     added, updated, deleted = change
     counts = Change(added, updated, deleted)
     if not all(map(is_count, (generation, published_at_ns, pinned_until_ns, *counts))):
         raise ValueError("a kept generation is malformed")
-    return KeptGeneration(generation, file_ref(manifest), published_at_ns, counts, pinned_until_ns)
+    if not isinstance(partial, bool):
+        raise TypeError("a kept generation's partial mark is malformed")
+    return KeptGeneration(generation, file_ref(manifest), published_at_ns, counts, pinned_until_ns, partial)

@@ -248,6 +248,6 @@ def durable(state: State) -> State:
     return replace(state, snapshot=replace(state.snapshot, durable=True))
 
 
-def new_kept(generation: int, manifest: FileRef, now_ns: int, change: Change) -> KeptGeneration:
+def new_kept(generation: int, manifest: FileRef, now_ns: int, change: Change, *, partial: bool) -> KeptGeneration:
     """Return how a slot names a generation that is being published."""
-    return KeptGeneration(generation, manifest, max(now_ns, 0), change)
+    return KeptGeneration(generation, manifest, max(now_ns, 0), change, partial=partial)

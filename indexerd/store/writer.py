@@ -23,6 +23,7 @@ from indexerd.store.ledger import Ledger, Numbers
 from indexerd.store.manifest import SegmentRef
 from indexerd.store.merging import PartSize, plan_merge
 from indexerd.store.parts import SMALL_CHUNKS, Part, Stored
+from indexerd.store.prepared import PreparedGeneration
 from indexerd.store.publish import write_manifest
 from indexerd.store.recover import MAPPED_BYTES, OpeningReport, read_generation
 from indexerd.store.retention import History
@@ -48,30 +49,6 @@ DurabilityMode = Literal["checkpoint", "always"]
 
 # While large segments arrive this close together, a bulk load is under way and merging would rewrite what grows.
 LOADING_SECONDS = 5.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class PreparedGeneration:
-    """Segments that are written and named by nothing: to be published or aborted.
-
-    Attributes:
-        parent: Generation that was current when it was prepared.
-        stored: Its segments, oldest first.
-        settings: Settings fingerprint of the generation it would make.
-        change: What it would change.
-        replace_all: It holds all there is: nothing of the parent stays.
-    """
-
-    parent: int
-    stored: tuple[Stored, ...]
-    settings: str
-    change: Change
-    replace_all: bool
-
-    @property
-    def length_bytes(self) -> int:
-        """Bytes of its segments in the state directory."""
-        return sum(one.ref.file.length for one in self.stored)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -122,8 +99,20 @@ class Store:
         """Return the current generation. Takes no lock; what it returns never changes."""
         return self._ledger.state.snapshot
 
+    @property
+    def is_partial(self) -> bool:
+        """Whether the current generation is a step on the way to a first index, by this process or one before it."""
+        slot = self._ledger.state.slot
+        return slot is not None and slot.newest.partial
+
     def prepare(
-        self, segments: Sequence[Segment], *, settings: str, change: Change, replace_all: bool = False
+        self,
+        segments: Sequence[Segment],
+        *,
+        settings: str,
+        change: Change,
+        replace_all: bool = False,
+        partial: bool | None = None,
     ) -> PreparedGeneration:
         """Write segments to the state directory; nothing is visible until `publish`.
 
@@ -132,6 +121,8 @@ class Store:
             settings: Settings fingerprint of all documents of the generation to be.
             change: What it changes, for `generations`.
             replace_all: The segments are all there is (a rebuild, new settings).
+            partial: More of a first index is to come, so that this generation is worth no history; None if that is as
+                it was.
 
         Raises:
             OSError: Nothing was prepared and nothing is left behind. Try again.
@@ -150,7 +141,12 @@ class Store:
             self._staging.discard([one.ref.name for one in stored])
             raise
         return PreparedGeneration(
-            parent=state.generation, stored=tuple(stored), settings=settings, change=change, replace_all=replace_all
+            parent=state.generation,
+            stored=tuple(stored),
+            settings=settings,
+            change=change,
+            replace_all=replace_all,
+            partial=self.is_partial if partial is None else partial,
         )
 
     def publish(self, prepared: PreparedGeneration) -> Snapshot:
@@ -320,7 +316,7 @@ class Store:
         parts = grown(() if prepared.replace_all else state.parts, stored)
         manifest = manifest_of(generation, prepared.settings, parts)
         ref = write_manifest(self._staging, manifest)
-        kept = new_kept(generation, ref, self._clock.now_ns(), prepared.change)
+        kept = new_kept(generation, ref, self._clock.now_ns(), prepared.change, partial=prepared.partial)
         kept_for_evidence = pinned(state, self._pins, kept.published_at_ns + self._pin_ns)
         new = published(kept_for_evidence, manifest, parts, kept, roots=self.known_roots)
         name = ref.name(Kind.MANIFEST)

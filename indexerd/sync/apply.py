@@ -98,8 +98,13 @@ class Draft:
             self._segments.append(build_segment((), self._settings, dead))
             self._effects.update(dict.fromkeys(dead))
 
-    def publish(self, store: Store, ledger: Ledger) -> tuple[Snapshot, Tally]:
+    def publish(self, store: Store, ledger: Ledger, *, partial: bool | None = None) -> tuple[Snapshot, Tally]:
         """Publish the draft as one generation and bring the ledger in step; the draft is spent then.
+
+        Args:
+            store: Where to.
+            ledger: What is indexed so far.
+            partial: Whether more of a first index is to come; None if that is as it was.
 
         Raises:
             OSError: Nothing changed; the draft is as it was. Try again later.
@@ -112,6 +117,7 @@ class Draft:
             settings=self._fingerprint,
             change=Change(added=tally.added, updated=tally.updated, deleted=tally.deleted),
             replace_all=self._replace_all,
+            partial=partial,
         )
         try:
             snapshot = store.publish(prepared)

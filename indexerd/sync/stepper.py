@@ -29,7 +29,7 @@ from indexerd.sync.pending import HURRIED, Batch, Hint, Kind, Pending, Writing
 from indexerd.sync.problems import Standing
 from indexerd.sync.repair import Reads, Repaired
 from indexerd.sync.repairs import Repairs
-from indexerd.sync.roots import RootIdentities
+from indexerd.sync.roots import RootIdentities, identity_of
 from indexerd.sync.scan import Scanner
 from indexerd.sync.timetable import (
     REFUSED_RETRY_SECONDS,
@@ -104,7 +104,7 @@ class Stepper:
             writing=self._writing,
             new_bulk=lambda: Bulk(brief, sources, self.notify, workers=options.workers),
         )
-        self.building = snapshot.generation == 0 or self.writer.redo
+        self.building = self.writer.unfinished or self.writer.redo
         self.reconciled_at: float | None = None
         self.retry_at = 0.0
         # Off for one shot: it does what is asked and ends.
@@ -136,6 +136,10 @@ class Stepper:
     def check_roots(self, now: float) -> None:
         """Note the roots that are not the folders they were. Call with the lock held."""
         changed = [Hint(os.fsencode(path), tree=True) for path in self.identities.changed()]
+        # It may have come back as the folder it was, and was looked for in between alone: no event, no other identity.
+        states = self.ledger.roots
+        lost = [root.path for root in self.roots if states.get(root.label) == "missing"]
+        changed += [Hint(os.fsencode(path), tree=True) for path in lost if identity_of(path) is not None]
         if changed:
             self.pending.add(changed, now, urgent=True)
             self.wake.notify_all()
@@ -244,7 +248,11 @@ class Stepper:
     def save_due(self) -> bool:
         """Return whether it is time to write the fingerprints down. Call with the lock held."""
         now = self.clock.monotonic()
-        if now < self.timetable.save or not self.is_quiet():
+        if now < self.timetable.save:
+            return False
+        if not self.is_quiet():
+            # Asked for later, not at once again: a store that refuses keeps things unpublished for long.
+            self.timetable.save = now + FIRST_SAVE_SECONDS
             return False
         self.timetable.save = now + SAVE_SECONDS
         return self._unsaved

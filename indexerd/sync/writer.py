@@ -58,6 +58,7 @@ class Writer:
         new_bulk: Makes a bulk run.
         writing: What newer events say of a file (absolute path): whether it is being saved in place.
         redo: The published set has other settings and is being made anew.
+        unfinished: The first index is not complete.
     """
 
     cycle: Cycle
@@ -65,6 +66,7 @@ class Writer:
     new_bulk: Callable[[], Bulk]
     writing: Callable[[bytes], Writing]
     redo: bool = False
+    unfinished: bool = field(init=False)
     total: Tally = field(default_factory=Tally)
     _draft: Draft = field(init=False)
     _bulk: Bulk | None = None
@@ -80,6 +82,7 @@ class Writer:
     def __post_init__(self) -> None:
         snapshot = self.cycle.store.snapshot()
         self.redo = snapshot.generation > 0 and snapshot.settings != self.fingerprint
+        self.unfinished = snapshot.generation == 0 or self.cycle.store.is_partial
         self._draft = Draft(self.cycle.settings, self.fingerprint, replace_all=self.redo)
 
     def take(self, batch: Batch) -> Again | None:
@@ -130,14 +133,17 @@ class Writer:
             StoreError: As `OSError`.
         """
         ended = not self.bulk_running()
+        looked_at_all = any(batch.reconcile for batch in (*self._open, *self._open_in_bulk))
+        unfinished = self.unfinished and not (ended and looked_at_all)
         if self.redo:
             self.cycle.keep_held(self._draft)
         if self._draft.ready():
-            _, tally = self._draft.publish(self.cycle.store, self.cycle.ledger)
+            _, tally = self._draft.publish(self.cycle.store, self.cycle.ledger, partial=unfinished)
             self.total += tally
             self._published_at = now
             self.redo = False
             self._draft = Draft(self.cycle.settings, self.fingerprint)
+        self.unfinished = unfinished
         resolved, self._open = self._open, []
         if ended:
             resolved += self._open_in_bulk

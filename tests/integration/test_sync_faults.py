@@ -389,6 +389,28 @@ def test_an_unexpected_error_in_a_step_is_named_and_outlived(tmp_path, monkeypat
         assert rig.text("n.md") == "second"
 
 
+def test_steps_of_a_first_index_leave_no_history(tmp_path, monkeypatch):
+    """A first index that another process began is finished by this one: building until then, one generation after."""
+    monkeypatch.setattr("indexerd.sync.writer.FIRST_PUBLISH_SECONDS", 0.0)
+    monkeypatch.setattr("indexerd.sync.writer.NEXT_PUBLISH_SECONDS", 0.0)
+    monkeypatch.setattr("indexerd.sync.bulk.SLICE_FILES", 40)
+    with Rig(tmp_path, watch=False) as rig:
+        for number in range(200):
+            rig.write(f"n{number:03}.md", f"text {number}")
+        stepper = rig.loop._stepper
+        stepper.pending.doubt()
+        while not rig.store.is_partial:
+            stepper.step()
+    with Rig(tmp_path) as rig:
+        assert rig.loop.building()
+        rig.start()
+        rig.until(lambda: not rig.loop.building())
+        assert len(rig.paths()) == 200
+        assert not rig.store.is_partial
+        rig.store.checkpoint()
+        assert len(rig.store.generations()) == 1
+
+
 @pytest.mark.slow
 def test_a_killed_worker_process_costs_nothing(tmp_path):
     """Workers killed in the middle of a first index: every file is indexed all the same."""

@@ -81,6 +81,15 @@ def test_the_limit_drops_the_oldest_first_and_spares_pinned_ones_longest():
     assert plan_retention(alive, START + SECOND, one_file_each, 50) == {10}
 
 
+def test_steps_of_a_first_index_are_no_history():
+    """Only the newest one stays, and one that evidence named; complete generations stay as ever."""
+    steps = [kept(number, START + number)._replace(partial=True) for number in range(1, 4)]
+    pinned = steps[0]._replace(pinned_until_ns=START + DAY)
+    assert plan_retention(steps, START + SECOND, one_file_each, 10**6) == {3}
+    whole = [pinned, *steps[1:], kept(4, START + 4), kept(5, START + 5)]
+    assert plan_retention(whole, START + SECOND, one_file_each, 10**6) == {1, 4, 5}
+
+
 def test_files_of_the_newest_generation_cost_nothing():
     """A generation that differs by one small file is as cheap as that file."""
     alive = [kept(number, START + number) for number in range(1, 6)]

@@ -324,6 +324,21 @@ def test_collection_waits_for_the_durable_slot(fs, monkeypatch):
     assert store.collect() >= 3
 
 
+def test_a_first_index_is_known_to_be_unfinished_until_it_is_whole(fs):
+    """Its steps say so, also to the next process, until one that completes it; then they are gone at the checkpoint."""
+    store = opened(fs)
+    assert not store.is_partial
+    publish(store, {"a.md": "one\n"}, partial=True)
+    again = opened(killed_process(fs))
+    assert again.is_partial
+    publish(again, {"b.md": "two\n"})
+    assert again.is_partial
+    publish(again, {"c.md": "three\n"}, partial=False)
+    again.checkpoint()
+    assert not again.is_partial
+    assert len(again.generations()) == 1
+
+
 def test_deleted_documents_are_remembered_with_their_last_hash(store):
     """A deleted path is listed until it comes back."""
     publish(store, {"a.md": "one\n", "b.md": "two\n"})
