@@ -21,6 +21,16 @@ LIMITS = Path("/proc/sys/fs/inotify")
 is_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 
 
+def watches_in_use():
+    """Return how many inotify watches this user's processes hold: the limit counts all of them."""
+    count = 0
+    for info in Path("/proc").glob("[0-9]*/fdinfo/*"):
+        with contextlib.suppress(OSError):
+            if info.parent.stat().st_uid == os.getuid():
+                count += info.read_text().count("inotify wd:")
+    return count
+
+
 @contextlib.contextmanager
 def limit(name, value):
     """Set an inotify limit of the machine for the length of a block."""
@@ -118,7 +128,7 @@ def test_folders_beyond_the_watch_limit_are_looked_at_instead(tmp_path):
     with Rig(tmp_path) as rig:
         for number in range(60):
             rig.write(f"d{number}/n.md", "first")
-        with limit("max_user_watches", 20):
+        with limit("max_user_watches", watches_in_use() + 20):
             rig.start()
             assert "max_user_watches" in rig.loop.status().problems[0].detail
             assert rig.loop.status().state == "degraded"
@@ -136,7 +146,7 @@ def test_folders_beyond_the_watch_limit_are_looked_at_instead(tmp_path):
 @pytest.mark.root
 def test_the_watch_limit_reached_later_is_noticed(tmp_path):
     """Folders made after the limit is reached are named as unwatched, and their files found."""
-    with limit("max_user_watches", 20), Rig(tmp_path) as rig:
+    with limit("max_user_watches", watches_in_use() + 20), Rig(tmp_path) as rig:
         rig.start()
         for number in range(40):
             rig.write(f"d{number}/n.md", f"text {number}")
@@ -314,6 +324,24 @@ def test_a_file_system_mounted_inside_the_root_is_seen_and_held_when_it_goes(tmp
             rig.until(lambda: rig.loop.held() == {"inner/m.md"})
         finally:
             subprocess.run(["umount", inner], check=False, stderr=subprocess.DEVNULL)
+
+
+def test_a_store_that_refuses_for_long_costs_no_cycles(tmp_path):
+    """While a publish waits for its next attempt nothing is due at once, also when fingerprints should be saved."""
+    with Rig(tmp_path, wrap=lambda real: Failing(real, "write_new", "replace")) as rig:
+        rig.write("n.md", "first")
+        rig.start()
+        rig.fs.cause = errno.ENOSPC
+        rig.write("n.md", "second")
+        rig.until(lambda: "publish_failed" in rig.problems())
+        stepper = rig.loop._stepper
+        with stepper.lock:
+            stepper.retry_at = stepper.clock.monotonic() + 60.0
+            stepper.timetable.save = 0.0
+            assert not stepper.save_due()
+            assert stepper.timetable.save > stepper.clock.monotonic()
+            stepper.retry_at = 0.0
+        rig.fs.cause = None
 
 
 @pytest.mark.parametrize("cause", [errno.ENOSPC, errno.EIO, errno.EACCES, errno.EMFILE])
