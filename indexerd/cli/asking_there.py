@@ -15,7 +15,7 @@ from typing import Literal, cast
 from indexerd.cli.answering import write
 from indexerd.cli.place import Place
 from indexerd.cli.plain import count, escape
-from indexerd.cli.reaching import Backend, Selection, find_daemon, local_config, reach_daemon
+from indexerd.cli.reaching import Backend, Selection, find_daemon, local_config, naming_holder, reach_daemon
 from indexerd.config import Config, holds
 from indexerd.errors import RequestError, StoreLockedError
 from indexerd.naming import encode_name
@@ -55,7 +55,8 @@ def _local(config: Config, need: Need) -> Backend:
         local.refuse_without_roots(config)
     without_sync = {"read": local.open_as_it_is, "store": local.open_store, "sources": local.open_sources}
     if need != "fresh":
-        return without_sync[need](config)
+        with naming_holder(config):
+            return without_sync[need](config)
     try:
         backend, report = local.open_fresh(config)
     except StoreLockedError:

@@ -27,6 +27,16 @@ def sockets_of_holder(state_dir: str) -> list[str]:
     return found
 
 
+def holding_processes(state_dir: str) -> list[int]:
+    """Return the processes that hold a lock on a directory and have it open, as far as this user may see."""
+    try:
+        number = os.stat(state_dir).st_ino
+    except OSError:
+        return []
+    real = os.path.realpath(state_dir)
+    return [pid for pid in holders(_read("/proc/locks").splitlines(), number) if real in _opened(pid)]
+
+
 def holders(locks: Iterable[str], number: int) -> list[int]:
     """Return the processes that hold a whole-file lock on the inode of this number, whatever its device."""
     # `1: FLOCK  ADVISORY  WRITE 4242 08:01:131 0 EOF`; one that waits has `->` behind the first word.
@@ -53,12 +63,16 @@ def _is_listening(flags: str) -> bool:
 
 
 def _socket_inodes(pid: int) -> list[str]:
+    return [link[len("socket:[") : -1] for link in _opened(pid) if link.startswith("socket:[")]
+
+
+def _opened(pid: int) -> list[str]:
+    """Return what a process's descriptors lead to."""
     try:
         names = os.listdir(f"/proc/{pid}/fd")
     except OSError:
         return []
-    links = [_link(f"/proc/{pid}/fd/{name}") for name in names]
-    return [link[len("socket:[") : -1] for link in links if link.startswith("socket:[")]
+    return [_link(f"/proc/{pid}/fd/{name}") for name in names]
 
 
 def _link(path: str) -> str:

@@ -9,17 +9,18 @@ See: docs/operations.md (finding the daemon).
 """
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Protocol, cast
 
-from indexerd.cli.holders import sockets_of_holder
+from indexerd.cli.holders import holding_processes, sockets_of_holder
 from indexerd.cli.place import Place
 from indexerd.cli.plain import escape
 from indexerd.cli.sockets import choose_by_place, named_socket, present_sockets, profile_of
 from indexerd.client import Client
 from indexerd.config import Config, absolute, default_profile, holds, profiles_of, read_toml
-from indexerd.errors import ConfigError, IndexerdError, UnreachableError
+from indexerd.errors import ConfigError, IndexerdError, StoreLockedError, UnreachableError
 from indexerd.model import Root
 
 Result = dict[str, object]
@@ -76,9 +77,51 @@ def reach_daemon(selection: Selection, place: Place) -> Client:
     """
     client = find_daemon(selection, place)
     if client is None:
-        what = f"profile {selection.profile}" if selection.profile else "this folder"
-        raise UnreachableError(f"no daemon runs for {what}: start one with `indexerd watch ROOT`")
+        raise UnreachableError(_none_runs(selection, place))
     return client
+
+
+def _none_runs(selection: Selection, place: Place) -> str:
+    what, state_dir = "this folder", ""
+    if selection.state_dir:
+        state_dir = absolute(selection.state_dir, place.cwd)
+        what = f"the state directory {state_dir}"
+    elif selection.profile:
+        what, state_dir = f"profile {selection.profile}", place.places.state_dir(selection.profile)
+    else:
+        with suppress(ConfigError):
+            state_dir = place.places.state_dir(profile_here(place) or "")
+    pids = holding_processes(state_dir)
+    if pids:
+        return _without_socket(pids[0], what)
+    return f"no daemon runs for {what}: start one with `indexerd watch ROOT`"
+
+
+def _without_socket(pid: int, what: str) -> str:
+    remedy = f"end it with `kill {pid}` and start it again (a `sync` ends by itself)"
+    return f"process {pid} is at work on the index of {what}, but its socket is gone: {remedy}"
+
+
+@contextmanager
+def naming_holder(config: Config) -> Iterator[None]:
+    """Where the store is locked, say by whom and what can be done about it."""
+    try:
+        yield
+    except StoreLockedError as error:
+        raise StoreLockedError(_locked_by(config) or f"{config.state_dir}: {error}") from error
+
+
+def _locked_by(config: Config) -> str:
+    pids = holding_processes(config.state_dir)
+    if not pids:
+        return ""
+    client = _holder_of(config.state_dir)
+    if client is None:
+        return _without_socket(pids[0], f"profile {config.profile}")
+    with client:
+        profile = client.call("status").get("profile")
+    what = f"a daemon (process {pids[0]}) keeps the index of profile {profile}"
+    return f"{what}: ask it with `indexerd query`, or end it with `indexerd stop --profile {profile}`"
 
 
 def running_daemons(place: Place) -> dict[str, Result]:

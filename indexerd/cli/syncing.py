@@ -18,7 +18,15 @@ from indexerd.cli.answering import write
 from indexerd.cli.options import as_json, selecting, setting, take_selection, take_settings
 from indexerd.cli.place import Place, here
 from indexerd.cli.plain import count, escape
-from indexerd.cli.reaching import Result, Selection, find_daemon, holding_profile, local_config, root_paths
+from indexerd.cli.reaching import (
+    Result,
+    Selection,
+    find_daemon,
+    holding_profile,
+    local_config,
+    naming_holder,
+    root_paths,
+)
 from indexerd.config import Config, absolute, holds, split_label
 from indexerd.errors import RequestError, UnreachableError
 
@@ -67,7 +75,8 @@ def _by_daemon(
     finally:
         client.close()
     if selection.socket or selection.profile:
-        raise RequestError(f"the daemon's roots hold not all of these paths; its roots: {', '.join(roots)}")
+        outside = next(path for path in paths if not any(holds(root, path) for root in roots))
+        raise RequestError(f"{outside}: lies in no root of this daemon, which has {', '.join(roots)}")
     return None
 
 
@@ -82,7 +91,8 @@ def _by_hand(
     require_roots(config)
     from indexerd.cli.local import sync_local  # noqa: PLC0415 - numpy and the store only where work is done here
 
-    return sync_local(config, inner)
+    with naming_holder(config):
+        return sync_local(config, inner)
 
 
 def plan_sync(

@@ -19,7 +19,7 @@ from indexerd.cli.logs import start_log
 from indexerd.cli.options import selecting, setting, take_selection, take_settings
 from indexerd.cli.place import Place, here
 from indexerd.cli.plain import escape
-from indexerd.cli.reaching import Result, Selection, reach_daemon
+from indexerd.cli.reaching import Result, Selection, naming_holder, reach_daemon
 from indexerd.cli.screens import first_screen, progress_line
 from indexerd.cli.syncing import require_roots
 from indexerd.config import Config
@@ -67,14 +67,15 @@ def _foreground(config: Config, environ: Mapping[str, str], on_answering: Callab
 
     start_log(config.log, environ)
     screen = Screen(SystemClock().monotonic, is_terminal=os.isatty(2) and on_answering is None)
-    return run(
-        config,
-        on_answering=on_answering,
-        on_progress=screen.show_progress,
-        on_ready=screen.show_first,
-        notify_socket=environ.get("NOTIFY_SOCKET"),
-        listen_fd=inherited_socket(environ, os.getpid()),
-    )
+    with naming_holder(config):
+        return run(
+            config,
+            on_answering=on_answering,
+            on_progress=screen.show_progress,
+            on_ready=screen.show_first,
+            notify_socket=environ.get("NOTIFY_SOCKET"),
+            listen_fd=inherited_socket(environ, os.getpid()),
+        )
 
 
 def inherited_socket(environ: Mapping[str, str], pid: int) -> int | None:

@@ -144,7 +144,9 @@ def _remove_stale(path: str) -> None:
     if not stat.S_ISSOCK(found.st_mode):
         raise ConfigError([f"{path} exists and is no socket: remove it, or name another path with --socket"])
     if _answers(path):
-        raise BusyError(f"a daemon is already running at {path}")
+        raise BusyError(
+            f"a daemon is already running at {path}: end it, or name another place with --profile or --socket"
+        )
     Path(path).unlink()
 
 

@@ -1,6 +1,9 @@
 """The kernel's lists of locks and sockets, read."""
 
-from indexerd.cli.holders import holders, listening, sockets_of_holder
+import fcntl
+import os
+
+from indexerd.cli.holders import holders, holding_processes, listening, sockets_of_holder
 
 LOCKS = [
     "1: FLOCK  ADVISORY  WRITE 4242 08:01:131 0 EOF",
@@ -33,3 +36,14 @@ def test_a_directory_that_nobody_holds_has_no_sockets(tmp_path):
     """No lock, no answer; no directory, no answer."""
     assert sockets_of_holder(str(tmp_path)) == []
     assert sockets_of_holder(str(tmp_path / "missing")) == []
+
+
+def test_who_holds_a_directory_is_named_while_it_is_held(tmp_path):
+    """The process with the lock is found through the directory that it has open; afterwards nobody is."""
+    opened = os.open(tmp_path, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fcntl.flock(opened, fcntl.LOCK_EX)
+        assert holding_processes(str(tmp_path)) == [os.getpid()]
+    finally:
+        os.close(opened)
+    assert holding_processes(str(tmp_path)) == holding_processes("") == []

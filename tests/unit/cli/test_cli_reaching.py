@@ -1,5 +1,7 @@
 """Which watch set and which daemon a command means."""
 
+import fcntl
+import os
 import socket
 from pathlib import Path
 
@@ -8,10 +10,18 @@ import pytest
 from indexerd.cli.asking_there import here_globs
 from indexerd.cli.opening import from_here
 from indexerd.cli.place import Place
-from indexerd.cli.reaching import Selection, find_daemon, holding_profile, profile_here, state_dir_of
+from indexerd.cli.reaching import (
+    Selection,
+    find_daemon,
+    holding_profile,
+    naming_holder,
+    profile_here,
+    reach_daemon,
+    state_dir_of,
+)
 from indexerd.cli.syncing import plan_sync
 from indexerd.config import default_profile, find_places
-from indexerd.errors import ConfigError, RequestError, UnreachableError
+from indexerd.errors import ConfigError, RequestError, StoreLockedError, UnreachableError
 
 
 @pytest.fixture
@@ -69,6 +79,36 @@ def test_no_daemon_is_none_and_a_named_one_is_an_error(place, tmp_path):
     with socket.socket(socket.AF_UNIX) as dead:
         dead.bind(str(tmp_path / "run/indexerd/dead.sock"))
     assert find_daemon(Selection(), place) is None
+
+
+def test_who_is_not_running_is_named(place, tmp_path):
+    """What was asked for stands in the message: a profile, a state directory, or the folder."""
+    for selection, named in (
+        (Selection(profile="x"), "profile x"),
+        (Selection(state_dir="s"), f"the state directory {place.cwd}/s"),
+        (Selection(), "this folder"),
+    ):
+        with pytest.raises(UnreachableError, match=f"^no daemon runs for {named}: start one"):
+            reach_daemon(selection, place)
+
+
+def test_a_daemon_without_its_socket_is_told_by_its_process(place, tmp_path):
+    """Where a process keeps the index and nothing leads to it, starting another is no way out."""
+    state_dir = tmp_path / "state/indexerd/one"
+    state_dir.mkdir(parents=True)
+    opened = os.open(state_dir, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fcntl.flock(opened, fcntl.LOCK_EX)
+        for selection in (Selection(profile="one"), Selection(state_dir=str(state_dir)), Selection()):
+            with pytest.raises(UnreachableError, match=f"`kill {os.getpid()}`"):
+                reach_daemon(selection, place)
+        config = place.load(roots=(str(tmp_path / "docs"),), profile="one")
+        with pytest.raises(StoreLockedError, match=f"^process {os.getpid()} .* profile one"), naming_holder(config):
+            raise StoreLockedError("locked")
+    finally:
+        os.close(opened)
+    with pytest.raises(StoreLockedError, match=f"^{config.state_dir}: locked"), naming_holder(config):
+        raise StoreLockedError("locked")
 
 
 def test_the_state_directory_is_named_or_follows_from_the_profile(place, tmp_path):
