@@ -1,8 +1,11 @@
-"""Options and fixtures that several folders share."""
+"""Options and fixtures that several folders share, and the count of what was skipped."""
 
+import os
 from pathlib import Path
 
 import pytest
+
+NEEDS_DATA = "needs --data DIR"
 
 
 def pytest_addoption(parser):
@@ -15,5 +18,26 @@ def data(request) -> Path:
     """The folder given with `--data`."""
     folder = request.config.getoption("--data")
     if folder is None:
-        pytest.skip("needs --data DIR")
+        pytest.skip(NEEDS_DATA)
     return Path(folder)
+
+
+def _lacking(reporter) -> list[str]:
+    """Return why tests were skipped for want of something that a machine could have."""
+    reasons = [str(report.longrepr[2]) for report in reporter.stats.get("skipped", []) if report.longrepr]
+    return [reason for reason in reasons if NEEDS_DATA not in reason]
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session, exitstatus):
+    """On a CI machine a test that skips for want of a right or a program is a failure."""
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    if os.environ.get("CI") and exitstatus == 0 and reporter is not None and _lacking(reporter):
+        session.exitstatus = 1
+
+
+def pytest_terminal_summary(terminalreporter):
+    """Say how many tests this machine could not run."""
+    lacking = _lacking(terminalreporter)
+    if lacking:
+        terminalreporter.write_line(f"{len(lacking)} tests were skipped for want of a right or a program")
