@@ -130,6 +130,7 @@ class _Mailbox:
     def __init__(self) -> None:
         self._reading, self._writing = os.pipe()
         os.set_blocking(self._writing, False)
+        self._terminals = [stream for stream in (0, 1, 2) if os.isatty(stream)]
 
     def stop(self) -> None:
         """Ask the main thread to end the daemon; from any thread."""
@@ -152,7 +153,9 @@ class _Mailbox:
                 signal.signal(number, handler)
 
     def _receive(self, number: int, _frame: FrameType | None) -> None:
-        self._post(_SIGNALS[signal.Signals(number)])
+        is_hung_up = number == signal.SIGHUP and self._terminals and not any(map(os.isatty, self._terminals))
+        # Whoever closes the window means the end; a manager's SIGHUP comes with the streams as they were.
+        self._post(_STOP if is_hung_up else _SIGNALS[signal.Signals(number)])
 
     def _post(self, word: bytes) -> None:
         # Full: so many words wait already that the main thread will look soon enough.
