@@ -1,7 +1,7 @@
 """What `watch` shows: progress while the first index is built, then what was found and what to type next.
 
 Owns: the words of the first screen.
-Knows nothing of: where the status comes from, terminals' widths beyond 80.
+Knows nothing of: where the status comes from, how wide the terminal is.
 Invariants: 1. what was skipped is counted with the command that lists it.
 Purity: pure.
 See: docs/operations.md (first start).
@@ -15,6 +15,7 @@ from indexerd.cli.plain import count, escape
 from indexerd.cli.stating import size_of
 
 _BAR = 30
+_SHORTEST_BAR = 5
 
 
 def first_screen(status: Mapping[str, object], seconds: float) -> Iterator[str]:
@@ -61,15 +62,20 @@ def next_commands(status: Mapping[str, object]) -> list[str]:
     ]
 
 
-def progress_line(status: Mapping[str, object]) -> str:
-    """Return one line of at most 79 columns about a running first index."""
+def progress_line(status: Mapping[str, object], columns: int = 80) -> str:
+    """Return one line about a running first index that leaves the last column of a terminal free."""
     progress = cast("Mapping[str, int] | None", status.get("progress"))
     if not progress or not progress["total"]:
         return "looking for documents"
     share = min(progress["done"] / progress["total"], 1.0)
-    filled = int(share * _BAR)
-    bar = "#" * filled + "-" * (_BAR - filled)
-    return f"indexing [{bar}] {share:4.0%}  {progress['done']:,} of {count(progress['total'], 'file')}"
+    figures = f"{share:4.0%}  {progress['done']:,} of {count(progress['total'], 'file')}"
+    # Redrawn in place, a line that wraps would leave its first half behind.
+    width = min(_BAR, columns - len(f"indexing [] {figures}") - 1)
+    if width < _SHORTEST_BAR:
+        return f"indexing{figures}"[: max(columns - 1, 0)]
+    filled = int(share * width)
+    bar = "#" * filled + "-" * (width - filled)
+    return f"indexing [{bar}] {figures}"
 
 
 def _seconds(seconds: float) -> str:

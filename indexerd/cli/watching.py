@@ -96,8 +96,10 @@ class Screen:
 
     def show_progress(self, status: Mapping[str, object]) -> None:
         """Show how far the first index is, where somebody looks."""
-        line = progress_line(status)
-        if self._is_terminal and line != self._shown:
+        if not self._is_terminal:
+            return
+        line = progress_line(status, _columns())
+        if line != self._shown:
             write(2, f"\r\x1b[K{line}".encode())
             self._shown = line
 
@@ -106,6 +108,13 @@ class Screen:
         lines = first_screen(status, self._monotonic() - self._started)
         clear = "\r\x1b[K" if self._is_terminal else ""
         write(2, (clear + "".join(f"{line}\n" for line in lines)).encode("utf-8", "backslashreplace"))
+
+
+def _columns() -> int:
+    try:
+        return os.get_terminal_size(2).columns or 80
+    except OSError:
+        return 80
 
 
 def _detached(config: Config, environ: Mapping[str, str]) -> int:

@@ -71,6 +71,16 @@ def test_progress_is_one_short_line():
     assert len(line) < 80
 
 
+@pytest.mark.parametrize("columns", [1, 20, 40, 60, 80, 200])
+@pytest.mark.parametrize("done", [0, 250_000, 1_000_000])
+def test_progress_never_wraps(columns, done):
+    """In a narrow terminal the bar shrinks, then goes; a line that wraps could not be drawn over."""
+    line = progress_line(make_status(progress={"done": done, "total": 1_000_000}), columns)
+    assert len(line) < columns
+    assert columns < 20 or f"{done // 10_000}%" in line
+    assert line.count("#") + line.count("-") <= 30
+
+
 def test_the_screen_shows_progress_on_a_terminal_then_the_first_screen(capfd):
     """While building a bar on one line; afterwards the screen, with the time since the start."""
     moments = iter([0.0, 1.5])
