@@ -44,7 +44,12 @@ def batches(files):
 def store_at(folder: Path):
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     root = Root(label="bench", path=str(folder.parent))
-    return open_store(RealStoreFilesystem.open_directory(str(folder), create=True), SystemClock(), durability="checkpoint", roots=[root])
+    return open_store(
+        RealStoreFilesystem.open_directory(str(folder), create=True),
+        SystemClock(),
+        durability="checkpoint",
+        roots=[root],
+    )
 
 
 def index(folder: Path, files):

@@ -1,9 +1,9 @@
 """The effects that the rooms share, as protocols: the state directory, the clock, the sources.
 
-Owns: the shape of each effect. Real ones live in `store/fsio.py`, `wiring.py`, `sources.py`; fakes in `tests/fakes`.
+Owns: the shape of each effect. Real ones live in `store/fsio.py`, `clock.py`, `sources.py`; fakes in `tests/fakes`.
 Knows nothing of: how any of it is done.
-Invariants: 1. names in the state directory are single components, never paths. 2. every fake passes the same contract suite
-    as the real thing.
+Invariants: 1. names in the state directory are single components, never paths. 2. every fake passes the same contract
+    suite as the real thing.
 Purity: pure (declarations only).
 See: docs/consistency.md (order of operations).
 """
