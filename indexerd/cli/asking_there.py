@@ -79,15 +79,22 @@ def here_globs(status: Mapping[str, object], cwd: str) -> list[str]:
     Raises:
         RequestError: No root of this index holds it.
     """
+    name = name_below(status, cwd)
+    if name is None:
+        raise RequestError("--here: the current directory lies in no root of this index")
+    return [f"{_literal(name)}/**" if name else "**"]
+
+
+def name_below(status: Mapping[str, object], path: str) -> str | None:
+    """Return the source path of an absolute path, empty for a root without a label; None if no root holds it."""
     roots = cast("list[dict[str, str]]", status.get("roots") or [])
     for root in roots:
-        if holds(root["path"], cwd):
+        if holds(root["path"], path):
             is_prefixed = bool(root.get("prefixed", len(roots) > 1))
-            below = posixpath.relpath(cwd, root["path"])
+            below = posixpath.relpath(path, root["path"])
             parts = ([root["label"]] if is_prefixed else []) + ([] if below == "." else [below])
-            name = encode_name("/".join(parts).encode("utf-8", "surrogateescape"))
-            return [f"{_literal(name)}/**" if name else "**"]
-    raise RequestError("--here: the current directory lies in no root of this index")
+            return encode_name("/".join(parts).encode("utf-8", "surrogateescape"))
+    return None
 
 
 def _literal(name: str) -> str:

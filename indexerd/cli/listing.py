@@ -14,7 +14,7 @@ import click
 
 from indexerd.cli.answering import write
 from indexerd.cli.asking_there import asking_backend
-from indexerd.cli.options import as_json, selecting, take_selection
+from indexerd.cli.options import acting, as_json, naming, selecting, take_selection
 from indexerd.cli.paging import all_documents
 from indexerd.cli.place import here
 from indexerd.cli.plain import escape
@@ -24,12 +24,16 @@ from indexerd.cli.reaching import Result
 @click.command("documents")
 @click.option("--deleted", is_flag=True, help="List deleted documents that older generations still hold.")
 @click.option("-0", "--null", "nul", is_flag=True, help="Print names only, separated by NUL.")
+@naming
+@acting
 @as_json
 @selecting
 def documents_command(deleted: bool, nul: bool, is_json: bool, **flags: object) -> int:
     """List the documents in the index."""
-    with asking_backend(take_selection(flags), here(), allow_local=True, need="read") as backend:
-        documents = list(all_documents(backend, {"deleted": True} if deleted else {}))
+    selection = take_selection(flags)
+    wanted: dict[str, object] = {name: list(cast("tuple[str, ...]", value)) for name, value in flags.items() if value}
+    with asking_backend(selection, here(), allow_local=True, need="read") as backend:
+        documents = list(all_documents(backend, wanted | ({"deleted": True} if deleted else {})))
     if is_json:
         return _print_list(documents)
     if nul:

@@ -17,16 +17,19 @@ from typing import cast
 import click
 
 from indexerd.cli.answering import write
-from indexerd.cli.asking_there import asking_backend
+from indexerd.cli.asking import is_undecodable
+from indexerd.cli.asking_there import asking_backend, name_below
 from indexerd.cli.hits import path_bytes
 from indexerd.cli.last import recall
-from indexerd.cli.options import as_json, selecting, take_selection
+from indexerd.cli.options import acting, as_json, selecting, take_selection
 from indexerd.cli.place import Place, here
 from indexerd.cli.plain import count, escape
 from indexerd.cli.querying import terminal_safe
-from indexerd.cli.reaching import Result
+from indexerd.cli.reaching import Backend, Result
 from indexerd.config import absolute
 from indexerd.errors import NotFoundError
+from indexerd.model import parse_citation
+from indexerd.naming import encode_text
 
 # How editors are told a line; others get `+LINE FILE`, which vi, emacs, nano, less, micro and kakoune share.
 _LINE_ARGUMENTS: Mapping[str, tuple[str, ...]] = {
@@ -84,25 +87,41 @@ def _start_editor(path: bytes, line: int, environ: Mapping[str, str]) -> int:
 
 @click.command("show")
 @click.argument("citation")
+@acting
 @as_json
 @selecting
-def show_command(citation: str, is_json: bool, **flags: object) -> int:
+def show_command(citation: str, roles: tuple[str, ...], is_json: bool, **flags: object) -> int:
     """Print the present text of a citation or path: guide/setup.md#L12-L18."""
     place = here()
     with asking_backend(take_selection(flags), place, allow_local=True, need="read") as backend:
-        try:
-            result = backend.call("show", {"citation": citation})
-        except NotFoundError:
-            # A path as completion gives it, from the current directory, names a document too.
-            typed = from_here(citation, place.cwd)
-            if typed is None:
-                raise
-            result = backend.call("show", {"citation": typed})
+        result = _shown(backend, citation, roles, place)
     if is_json:
         return _print_json(result)
     text = str(result["text"])
     write(1, (terminal_safe(text.replace("\r\n", "\n")).rstrip("\n") + "\n").encode("utf-8", "backslashreplace"))
     return 0
+
+
+def _shown(backend: Backend, citation: str, roles: tuple[str, ...], place: Place) -> Result:
+    acting_as = {"roles": list(roles)} if roles else {}
+    # A path as completion gives it, from the current directory, names a document too.
+    typed = from_here(citation, place.cwd)
+    if is_undecodable(citation):
+        name = name_below(backend.call("status"), typed) if typed is not None else None
+        if name is None:
+            raise NotFoundError(f"no document {encode_text(citation)!r}")
+        return backend.call("show", {"citation": name, **acting_as})
+    try:
+        try:
+            return backend.call("show", {"citation": citation, **acting_as})
+        except NotFoundError:
+            if typed is None:
+                raise
+            return backend.call("show", {"citation": typed, **acting_as})
+    except NotFoundError as error:
+        if "#" in citation and parse_citation(citation) is None:
+            raise NotFoundError(f"{error}; lines are written path#L12-L18") from error
+        raise
 
 
 def from_here(citation: str, cwd: str) -> str | None:
@@ -115,16 +134,19 @@ def from_here(citation: str, cwd: str) -> str | None:
 
 @click.command("verify", epilog="Exit status: 0 fresh, 1 moved, changed or gone, 2 error.")
 @click.argument("citation")
+@acting
 @as_json
 @selecting
-def verify_command(citation: str, is_json: bool, **flags: object) -> int:
+def verify_command(citation: str, roles: tuple[str, ...], is_json: bool, **flags: object) -> int:
     """Say whether a full citation (…#L12-L18@sha256:HEX) still holds.
 
     Needs no index: its path may also lead to any file from the current directory.
     """
     from indexerd.cli.verifying import verified  # noqa: PLC0415 - the service only where it is needed
 
-    result = verified(citation, take_selection(flags), here())
+    # What is no text is found by the name that citations spell.
+    spelled = encode_text(citation) if is_undecodable(citation) else citation
+    result = verified(spelled, take_selection(flags), here(), roles)
     state = str(result["state"])
     if is_json:
         _print_json(result)

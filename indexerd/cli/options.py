@@ -12,6 +12,7 @@ from typing import TypeVar
 
 import click
 
+from indexerd.cli.asking import wrong_pairs
 from indexerd.cli.reaching import Selection
 
 F = TypeVar("F", bound=Callable[..., object])
@@ -41,6 +42,33 @@ def selecting(function: F) -> F:
 def as_json(function: F) -> F:
     """Add `--json`."""
     return click.option("--json", "is_json", is_flag=True, help="Print JSON.")(function)
+
+
+def acting(function: F) -> F:
+    """Add `--role`."""
+    return click.option("--role", "roles", metavar="ROLE", help="Ask in this role; repeatable.", multiple=True)(
+        function
+    )
+
+
+def naming(function: F) -> F:
+    """Add the flags that choose documents by what their front matter says."""
+    return stacked(
+        click.option("--tag", "tags", metavar="TAG", help="Only documents with this tag.", multiple=True),
+        click.option(
+            "--where",
+            metavar="KEY=VALUE",
+            help="Only documents with this front matter.",
+            multiple=True,
+            callback=_only_pairs,
+        ),
+    )(function)
+
+
+def _only_pairs(_context: click.Context, _option: click.Parameter, given: tuple[str, ...]) -> tuple[str, ...]:
+    if wrong := wrong_pairs(given):
+        raise click.BadParameter(f"{wrong[0]!r} is not KEY=VALUE, such as owner=alice.")
+    return given
 
 
 def colouring(function: F) -> F:
@@ -99,8 +127,7 @@ def take_selection(flags: dict[str, object]) -> Selection:
 def filtering(function: F) -> F:
     """Add the flags that say what to look for and where, the same for people and for evidence."""
     return stacked(
-        click.option("--tag", "tags", metavar="TAG", help="Only documents with this tag.", multiple=True),
-        click.option("--where", metavar="KEY=VALUE", help="Only documents with this front matter.", multiple=True),
+        naming,
         click.option("--since", metavar="WHEN", default="", help="Changed since: 7d, 12h, 2026-01-31."),
         click.option("--until", metavar="WHEN", default="", help="Changed before."),
         click.option("--all-words", is_flag=True, help="Only chunks with every word."),
@@ -112,7 +139,7 @@ def filtering(function: F) -> F:
             "-g", "--glob", "globs", metavar="GLOB", help="Only these paths; !GLOB leaves out.", multiple=True
         ),
         click.option("--here", is_flag=True, help="Only below the current directory."),
-        click.option("--role", "roles", metavar="ROLE", help="Ask in this role.", multiple=True),
+        acting,
         click.option("--as-of", metavar="DATE", default="", help="Documents valid on this day."),
         click.option("--generation", type=click.IntRange(0), metavar="N", help="An older generation of the index."),
         click.option("--prefix", is_flag=True, help="The last word may be a beginning."),

@@ -16,7 +16,7 @@ from typing import cast
 import click
 
 from indexerd.cli.answering import answer_bytes, finish, write
-from indexerd.cli.asking import Asking, is_undecodable, wrong_pairs
+from indexerd.cli.asking import Asking, is_undecodable
 from indexerd.cli.asking_there import asking_backend, here_globs
 from indexerd.cli.hits import notes
 from indexerd.cli.options import as_json, colouring, filtering, selecting, take_selection, words
@@ -78,8 +78,6 @@ def make_asking(text: str, form: str, flags: Mapping[str, object]) -> Asking:
         raise RequestError("a query cannot hold a NUL character")
     if any(map(is_undecodable, given)):
         raise RequestError("what was typed is no UTF-8 text: only such text can be searched for")
-    if wrong := wrong_pairs(_texts(flags.get("where"))):
-        raise click.UsageError(f"--where takes KEY=VALUE, as in --where owner=alice, not {wrong[0]!r}")
     asking = Asking()
     asking.text, asking.format = text, form
     for name, value in flags.items():

@@ -9,9 +9,11 @@ See: docs/operations.md (without a daemon), docs/protocol.md (verify).
 """
 
 import os
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from indexerd.cli.asking_there import asking_backend
+from indexerd.cli.asking import is_undecodable
+from indexerd.cli.asking_there import asking_backend, name_below
 from indexerd.cli.place import Place
 from indexerd.cli.reaching import Backend, Result, Selection
 from indexerd.config import absolute
@@ -26,13 +28,14 @@ from indexerd.service.verdict import verdict_on_source
 from indexerd.sources import SourceTree
 
 
-def verified(citation: str, selection: Selection, place: Place) -> Result:
+def verified(citation: str, selection: Selection, place: Place, roles: Sequence[str] = ()) -> Result:
     """Return the verdict on a full citation, in the form of the socket's `verify`.
 
     Args:
         citation: Its path is a source path, or leads from the current directory to a file.
         selection: Which watch set the flags name, if any; then only its source paths are meant.
         place: Where the command runs.
+        roles: In which roles to ask, where a root holds the file.
 
     Raises:
         RequestError: It is no citation with a hash.
@@ -43,7 +46,7 @@ def verified(citation: str, selection: Selection, place: Place) -> Result:
     path = "" if is_named else path_from_here(cited.source_path, place.cwd)
     try:
         with asking_backend(selection, place, allow_local=True, need="sources") as backend:
-            result = _by_backend(backend, cited, path)
+            result = _by_backend(backend, cited, path, {"roles": list(roles)} if roles else {})
     except UnreachableError:
         if is_named:
             raise
@@ -63,12 +66,15 @@ def path_from_here(name: str, cwd: str) -> str:
     return spelled if os.path.lexists(spelled) else typed
 
 
-def _by_backend(backend: Backend, cited: Citation, path: str) -> Result | None:
+def _by_backend(backend: Backend, cited: Citation, path: str, acting: Mapping[str, object]) -> Result | None:
     """Ask for the source path, then for the path from here; None if no root holds that."""
     try:
-        result = backend.call("verify", {"citation": str(cited)})
+        result = backend.call("verify", {"citation": str(cited), **acting})
         if result["state"] in {"gone", "unreadable"} and path:
-            result = backend.call("verify", {"citation": str(replace(cited, source_path=SourcePath(path)))})
+            name = path if not is_undecodable(path) else name_below(backend.call("status"), path)
+            if name is None:
+                return None
+            result = backend.call("verify", {"citation": str(replace(cited, source_path=SourcePath(name))), **acting})
     except NotFoundError:
         if not path:
             raise

@@ -296,6 +296,38 @@ def test_show_and_verify_follow_a_citation(watched):
     assert lines(watched.run("verify", citation)) == ["gone"]
 
 
+def test_what_a_role_finds_it_can_also_read_and_list(watched):
+    """`--role` means the same to query, show, verify and documents: without it the document is not there."""
+    watched.write("pay.md", "---\nacl: [staff]\ntags: [money]\n---\n# Pay\n\nThe wombat earns little.\n")
+    citation = watched.json("query", "wombat", "--role", "staff", "--wait", "5000")["hits"][0]["citation"]
+    assert watched.run("show", citation).returncode == 2
+    shown = watched.json("show", citation, "--role", "staff")
+    assert "wombat" in shown["text"]
+    assert lines(watched.run("verify", shown["citation"])) == ["gone"]
+    assert lines(watched.run("verify", shown["citation"], "--role", "staff")) == ["fresh"]
+    assert lines(watched.run("documents", "--tag", "money")) == []
+    assert lines(watched.run("documents", "--tag", "money", "--role", "staff")) == ["pay.md  Pay"]
+    assert lines(watched.run("documents", "--where", "team=core")) == ["guide/usage.md  Usage guide"]
+
+
+def test_a_name_that_is_no_text_can_be_typed_as_it_is(watched):
+    """`show` and `verify` take what completion gives, also where it is not UTF-8."""
+    name = os.fsdecode(b"guide/odd\xff.md")
+    watched.write(name, "An odd name.\n")
+    assert watched.run("query", "odd", "--wait", "5000").returncode == 0
+    shown = watched.json("show", name)
+    assert (shown["source_path"], shown["text"]) == ("guide/odd%FF.md", "An odd name.\n")
+    typed = shown["citation"].replace("guide/odd%FF.md", os.fsdecode(b"odd\xff.md"))
+    assert lines(watched.run("verify", typed, cwd=watched.docs / "guide")) == ["fresh"]
+    assert b"no document 'none%FF.md'" in watched.run("show", os.fsdecode(b"none\xff.md")).stderr
+
+
+def test_lines_that_are_written_wrongly_are_told_how(asked):
+    """What looks like lines and is none gets the form of a citation."""
+    for lines_typed in ("#L3", "#L9-L3", "#3-4"):
+        assert b"lines are written path#L12-L18" in asked.run("show", f"setup.md{lines_typed}").stderr
+
+
 def test_lists_and_dump_of_a_watched_index(asked):
     """Documents, generations, dump, digest and fsck read the index beside its daemon."""
     asked.run("query", "daemon", "--wait", "20000")
