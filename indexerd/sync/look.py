@@ -54,7 +54,7 @@ class Look:
         files: Every regular file to be indexed within the scope, with its stat.
         skipped: Files that a user would expect to find and does not.
         held: What could not be looked at within the scope.
-        roots: The state of each root that was touched, by label.
+        roots: The state of each root that was looked at as a whole, or was found not to be as it should, by label.
         places: The roots, and the mount points below them, as they stand now.
         linked: Of the files that were named one by one, those that have other names too (hard links).
     """

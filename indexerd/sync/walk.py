@@ -91,10 +91,14 @@ class Walk:
             files=self._files,
             skipped=tuple(self._skipped),
             held=tuple(Held(path, reason) for path, reason in self._held.items()),
-            roots={self._root.label: self._standing.state},
+            # That a part of it can be looked at does not make a lost root whole again.
+            roots={self._root.label: self._standing.state} if self._tells_of_root() else {},
             places=self._standing.places,
             linked=frozenset(self._linked),
         )
+
+    def _tells_of_root(self) -> bool:
+        return self._standing.state != "ok" or source_path(self._root, b"") in self._scope
 
     def climb(self, relative: bytes) -> Folder | None:
         """Return the folder at `relative` with its rules; None if it is ignored, gone, or cannot be looked into."""

@@ -141,7 +141,8 @@ class Watcher:
                 self._refused.pop(folder, None)
                 return
             cause = ctypes.get_errno()
-            if cause not in _GONE:
+            # Of a folder that is gone its parent tells; of a root nobody does, and it may be back already.
+            if cause not in _GONE or folder in self._roots:
                 self._refused[folder] = cause
 
     def forget(self, path: bytes) -> None:

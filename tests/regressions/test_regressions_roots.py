@@ -1,0 +1,43 @@
+"""A root that goes and comes back, however quickly, is watched and whole again."""
+
+import os
+import time
+
+import pytest
+
+from tests.fakes.sync_rig import Rig
+
+
+@pytest.mark.parametrize("pause", [0.0, 0.001, 0.02])
+def test_a_root_renamed_and_renamed_back_is_whole_at_the_next_question(tmp_path, pause):
+    """No event tells that the same folder is back; the first barrier after it sees it all the same."""
+    with Rig(tmp_path) as rig:
+        for number in range(5):
+            rig.write(f"{number}.md", "text")
+        rig.start()
+        for turn in range(10):
+            os.rename(rig.root, f"{rig.root}.away")
+            time.sleep(pause)
+            os.rename(f"{rig.root}.away", rig.root)
+            rig.write("0.md", f"turn {turn}")
+            rig.settle()
+            assert (rig.text("0.md"), rig.loop.held()) == (f"turn {turn}", frozenset())
+            assert "root_unavailable" not in rig.problems()
+        rig.write("1.md", "told by an event")
+        rig.until(lambda: rig.text("1.md") == "told by an event")
+
+
+def test_a_look_at_one_file_does_not_make_a_lost_root_whole(tmp_path):
+    """Files that were due for another look were found in the root that was back, and the rest stayed held for good."""
+    with Rig(tmp_path) as rig:
+        rig.write("a.md", "one")
+        rig.write("b.md", "two")
+        rig.start()
+        os.rename(rig.root, f"{rig.root}.away")
+        rig.until(lambda: "root_unavailable" in rig.problems())
+        os.rename(f"{rig.root}.away", rig.root)
+        rig.loop.sync_once([str(rig.root / "a.md")])
+        rig.settle()
+        assert (rig.loop.held(), rig.problems()) == (frozenset(), set())
+        rig.write("c.md", "three")
+        rig.until(lambda: rig.text("c.md") == "three")
