@@ -20,17 +20,26 @@ from indexerd.documents.outline import Block, Heading, Outline, clean_title
 # end. A pattern that begins with a literal character is searched far faster than one that begins with `^`.
 #
 # Structure at column 0 is structure of the top level whatever list or quote came before it, for nothing at column 0
-# continues a container but the plain text of a paragraph. `hard` is structure at any other column: there only the full
-# scanner knows whether it is code, or inside a list.
+# continues a container but the plain text of a paragraph. `inner` and `hard` are structure at any other column: there
+# only the full scanner knows whether it is code, or inside a list.
+#
+# Each alternative begins with its character, outside its group: by it all others are passed over at once.
 _EVENT = re.compile(
     r"\n(?:"
-    r"(?P<atx>\#{1,6})(?=[ \t\r\n])"
-    r"|(?P<fence>`{3,}+|~{3,}+)"
-    r"|(?P<html>\ {0,3}<(?=[A-Za-z/!?]))"
-    r"|(?P<rule>(?:=++|-++)[ \t]*+\r?(?=\n))"
-    r"|(?P<hard>(?=[ \t>*+\-\d])(?![ \t]*+\r?\n)[ \t>*+\-\d.)]++(?:\#{1,6}(?=[ \t\r\n])|```|~~~|[=\r\n]))"
+    r"\#(?P<atx>\#{0,5})(?=[ \t\r\n])"
+    r"|`(?P<ticks>`{2,}+)"
+    r"|~(?P<tildes>~{2,}+)"
+    r"|<(?P<html>(?=[A-Za-z/!?]))"
+    r"|=(?P<equals>=*+[ \t]*+\r?(?=\n))"
+    r"|-(?P<hyphens>-*+[ \t]*+\r?(?=\n))"
+    r"|\ (?P<inner_html>\ {0,2}<(?=[A-Za-z/!?]))"
+    r"|[ \t](?P<inner>(?![ \t]*+\r?\n)[ \t>*+\-\d.)]*+(?:\#{1,6}(?=[ \t\r\n])|```|~~~|[=\r\n]))"
+    r"|[>*+\-\d](?P<hard>[ \t>*+\-\d.)]*+(?:\#{1,6}(?=[ \t\r\n])|```|~~~|[=\r\n]))"
     r")"
 )
+_FENCES = frozenset({"ticks", "tildes"})
+_RULES = frozenset({"equals", "hyphens"})
+_HTML = frozenset({"html", "inner_html"})
 # A line that begins so is part of a top-level paragraph if it stands in one at all.
 _PARAGRAPH_LINE = re.compile(r"[^ \t\r\n>*+\-\d<\[_=#`~]")
 _DELIMITER_ROW = re.compile(r"\n(?=[ \t>|:]*+-)[ \t>]*+([|:-][ \t|:-]*+)\r?(?=\n)")
@@ -71,11 +80,11 @@ class _Scanner:
                 level = event.end() - event.start() - 1
                 self.headings.append(Heading(event.start(), end, level, commonmark.atx_title(scan[event.end() : end])))
                 position = self._floor = end
-            elif kind == "fence":
+            elif kind in _FENCES:
                 position = self._fence(event)
-            elif kind == "rule":
+            elif kind in _RULES:
                 position = self._rule(event)
-            elif kind == "html":
+            elif kind in _HTML:
                 position = self._html(event)
             else:
                 position = self._with_containers(event)
@@ -89,7 +98,7 @@ class _Scanner:
         return found.end
 
     def _fence(self, event: re.Match[str]) -> int:
-        scan, opening = self._scan, event["fence"]
+        scan, opening = self._scan, event[0][1:]
         line_end = scan.index("\n", event.end())
         if opening[0] == "`" and scan.find("`", event.end(), line_end) >= 0:
             return event.end()
