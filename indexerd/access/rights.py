@@ -10,6 +10,7 @@ See: docs/operations.md (rules).
 
 import re
 from collections.abc import Hashable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date
 from types import MappingProxyType
@@ -85,18 +86,31 @@ OPEN = Rights()
 
 def rights(document: Document, access: AccessRules) -> Rights:
     """Return the rights of one document under the rules in force."""
+    try:
+        return _decided(document, access)
+    except _UnreadableError:
+        return Rights(withheld=True, unsafe=bool(document.unsafe))
+
+
+def why_withheld(document: Document, access: AccessRules) -> str | None:
+    """Return which key keeps a document from everybody, and why; None if none does."""
+    try:
+        _decided(document, access)
+    except _UnreadableError as error:
+        return str(error)
+    return None
+
+
+def _decided(document: Document, access: AccessRules) -> Rights:
     rules = [(index, rule) for index, rule in enumerate(access.rules) if matches(rule.match, document.source_path)]
     if not rules and not document.metadata and not document.unread_keys and not document.unsafe:
         return OPEN
     unread = {key.casefold() for key in document.unread_keys}
     values = _folded(document.metadata, [rule for _, rule in rules], unread)
     keys = access.keys
-    try:
-        _refuse_unread(unread, (*keys.acl, *keys.valid_from, *keys.valid_to))
-        _require(values, [key for _, rule in rules for key in rule.require])
-        starts, ends = list(_dates(values, keys.valid_from)), list(_dates(values, keys.valid_to))
-    except _UnreadableError:
-        return Rights(withheld=True, unsafe=bool(document.unsafe))
+    _refuse_unread(unread, (*keys.acl, *keys.valid_from, *keys.valid_to))
+    _require(values, [key for _, rule in rules for key in rule.require])
+    starts, ends = list(_dates(values, keys.valid_from)), list(_dates(values, keys.valid_to))
     boost = 1.0
     for _, rule in rules:
         boost *= rule.boost
@@ -176,28 +190,28 @@ def _folded(
 
 
 def _refuse_unread(unread: set[str], keys: Sequence[str]) -> None:
-    if unread and any(key.casefold() in unread for key in keys):
-        raise _UnreadableError
+    for key in keys if unread else ():
+        if key.casefold() in unread:
+            raise _UnreadableError(f"{key} cannot be read")
 
 
 def _require(values: Mapping[str, Sequence[MetadataValue]], keys: Sequence[str]) -> None:
-    if any(not values.get(key.casefold()) for key in keys):
-        raise _UnreadableError
+    for key in keys:
+        if not values.get(key.casefold()):
+            raise _UnreadableError(f"{key} is required and not there")
 
 
 def _dates(values: Mapping[str, Sequence[MetadataValue]], keys: Sequence[str]) -> Iterator[date]:
     for key in keys:
         for value in values.get(key.casefold(), ()):
-            yield _date(value)
+            yield _date(key, value)
 
 
-def _date(value: MetadataValue) -> date:
-    if not isinstance(value, str) or not _DATE.fullmatch(value.strip()):
-        raise _UnreadableError
-    try:
-        return date.fromisoformat(value.strip())
-    except ValueError:
-        raise _UnreadableError from None
+def _date(key: str, value: MetadataValue) -> date:
+    if isinstance(value, str) and _DATE.fullmatch(value.strip()):
+        with suppress(ValueError):
+            return date.fromisoformat(value.strip())
+    raise _UnreadableError(f"{key} is no date like 2026-09-06")
 
 
 def _acls(values: Mapping[str, Sequence[MetadataValue]], keys: Sequence[str]) -> Iterator[tuple[str, ...]]:

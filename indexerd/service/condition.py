@@ -9,6 +9,7 @@ See: docs/protocol.md (status, sync), docs/operations.md.
 
 from collections.abc import Sequence
 
+from indexerd.errors import StoreLockedError
 from indexerd.protocol import PROTOCOL_VERSION
 from indexerd.protocol.fields import Fields
 from indexerd.protocol.messages import Payload
@@ -42,7 +43,12 @@ class Condition:
 
     def _for_owner(self, caller: Caller, status: SyncStatus) -> Json:
         snapshot, identity = self._parts.store.snapshot(), self._parts.identity
-        kept = self._parts.store.generations()
+        withheld = self._visibility.withheld(snapshot)
+        try:
+            kept = self._parts.store.generations()
+        except StoreLockedError:
+            # Who reads beside the writer does not know what that keeps.
+            kept = ()
         return {
             "durable_generation": max((info.generation for info in kept if info.durable), default=0),
             "documents": snapshot.document_count,
@@ -60,6 +66,11 @@ class Condition:
             "skipped_files": _named(status.skipped),
             "held": len(status.held),
             "held_files": _named(status.held),
+            "withheld": withheld,
+            "withheld_files": [
+                {"source_path": path, "reason": reason}
+                for path, reason in sorted(self._visibility.why_withheld(snapshot, _MOST_NAMED if withheld else 0))
+            ],
             "replay_from": min((info.generation for info in kept), default=None),
             "progress": status.progress._asdict() if status.progress is not None else None,
             "problems": [

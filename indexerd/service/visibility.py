@@ -10,11 +10,13 @@ See: docs/threat-model.md (what the generation tells).
 
 import datetime
 import threading
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
+from itertools import islice
 
 import numpy as np
 
-from indexerd.access.rights import AccessRules, admits
+from indexerd.access.rights import AccessRules, admits, why_withheld
+from indexerd.model import SourcePath
 from indexerd.search.rights import rights_of
 from indexerd.store import LiveSegment, Snapshot
 
@@ -54,6 +56,19 @@ class Visibility:
         with self._lock:
             return self._total(snapshot, roles, lambda one: _closed(one, self._access, roles))
 
+    def withheld(self, snapshot: Snapshot) -> int:
+        """Return how many documents nobody sees, by a key that is missing or cannot be read. For owners only."""
+        with self._lock:
+            return self._total(snapshot, "withheld", lambda one: sum(1 for _ in _withheld(one, self._access)))
+
+    def why_withheld(self, snapshot: Snapshot, most: int) -> Iterator[tuple[SourcePath, str]]:
+        """Give the first of those documents, in no order that means anything, with the reason. For owners only."""
+        found = (
+            segment.data.document(index) for segment in snapshot.segments for index in _withheld(segment, self._access)
+        )
+        for document in islice(found, most):
+            yield document.source_path, why_withheld(document, self._access) or ""
+
     def _total(self, snapshot: Snapshot, key: Hashable, sum_of: Callable[[LiveSegment], int]) -> int:
         """Add up a figure of the segments, each computed once."""
         total = 0
@@ -75,6 +90,11 @@ def _content(segment: LiveSegment, access: AccessRules, roles: frozenset[str], d
     contents = np.ascontiguousarray(np.asarray(data.content_hashes)[visible, :8]).view(np.uint64).ravel()
     keys = np.asarray(data.path_keys)[visible].astype(np.uint64)
     return int(((keys * _MIX ^ contents) * _MIX).sum(dtype=np.uint64))
+
+
+def _withheld(segment: LiveSegment, access: AccessRules) -> Iterator[int]:
+    rights = rights_of(segment.data, access).items()
+    return (index for index, own in rights if own.withheld and segment.live[index])
 
 
 def _closed(segment: LiveSegment, access: AccessRules, roles: frozenset[str]) -> int:

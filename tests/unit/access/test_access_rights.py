@@ -5,6 +5,7 @@ from datetime import date
 import pytest
 
 from indexerd.access import AccessRules, PathRule, admits, effective_metadata, rights, superseded
+from indexerd.access.rights import why_withheld
 from indexerd.model import ContentHash, Digest, Document, FrontMatterKeys, SourcePath, UnsafeFinding
 
 TODAY = date(2026, 6, 1)
@@ -96,6 +97,22 @@ def test_an_unread_access_key_hides_the_document(key):
     assert rights_of(
         {"title": "x"}, PathRule(match="*", metadata={key.lower(): "2026-01-01"}), unread_keys=(key,)
     ).withheld
+
+
+@pytest.mark.parametrize(
+    ("changes", "rule", "expected"),
+    [
+        ({"unread_keys": ("acl",)}, None, "acl cannot be read"),
+        ({"metadata": {"valid_to": "soon"}}, None, "valid_to is no date like 2026-09-06"),
+        ({"metadata": {"valid_from": "2026-02-30"}}, None, "valid_from is no date like 2026-09-06"),
+        ({}, PathRule(match="*", require=("owner",)), "owner is required and not there"),
+        ({"metadata": {"acl": ["staff"]}}, None, None),
+    ],
+)
+def test_the_owner_is_told_which_key_withholds_a_document(changes, rule, expected):
+    """Who is to mend it must know what; a document that some role sees is not withheld."""
+    access = AccessRules(rules=(rule,) if rule else ())
+    assert why_withheld(document(**changes), access) == expected
 
 
 def test_an_unread_key_of_no_consequence_hides_nothing():

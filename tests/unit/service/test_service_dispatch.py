@@ -87,6 +87,16 @@ def test_the_owner_is_told_how_many_documents_need_a_role():
     assert replies[0] == replies[1]
 
 
+def test_the_owner_is_told_what_nobody_can_find():
+    """A document whose access key cannot be read is named with that key; to others nothing is said."""
+    house = SmallHouse({"a.md": "quokka\n", "broken.md": "---\nacl: {a: b}\n---\nquokka secret\n"})
+    status = house.call("status")
+    assert status["withheld"] == 1
+    assert status["withheld_files"] == [{"source_path": "broken.md", "reason": "acl cannot be read"}]
+    assert "withheld" not in house.call("status", caller=guest())
+    assert SmallHouse({"a.md": "quokka\n"}).call("status")["withheld_files"] == []
+
+
 def test_sync_reports_in_the_contracts_names(house):
     """Paths are handed on as they came, and one outside of every root is not found."""
     report = house.call("sync", paths=["/docs/a.md"])
