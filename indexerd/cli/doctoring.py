@@ -29,6 +29,30 @@ _FEW_WATCHES = 8_192
 _REMEDIES = {
     "skipped": "mend or ignore the file",
     "held": "make it readable again; until then its last known text is not shown",
+    "withheld": "mend its front matter: until then nobody finds it",
+}
+_SKIPPED_REMEDIES = {
+    "too_large": "raise max_file_bytes, or ignore the file",
+    "binary": "it has a NUL in its first 8 KiB: save it as UTF-8 text, or ignore it",
+    "symlink": "links below a root are not followed: make what it points to a root of its own, or ignore the link",
+    "not_regular": "a FIFO, socket or device: ignore it",
+    "EACCES": "make it readable for the user of the daemon, or ignore it",
+    "EPERM": "make it readable for the user of the daemon, or ignore it",
+}
+_PROBLEM_REMEDIES = {
+    "root_unavailable": "mount it or give it its permissions back; it is looked at every 5 seconds",
+    "watch_limit": "sudo sysctl fs.inotify.max_user_watches=524288, or ignore large generated folders",
+    "events_lost": "nothing; if it comes back, raise fs.inotify.max_queued_events",
+    "polling": "on a network mount nothing; else sudo sysctl fs.inotify.max_user_instances=512",
+    "events_only": 'set poll to "auto"',
+    "publish_failed": "free space, or whatever it names; it is tried again by itself",
+    "sync_failed": "see the log; report it if it is no fault of the machine",
+    "upkeep_failed": "free space, or whatever it names; it is tried again by itself",
+}
+_DOCUMENT_REMEDIES = {
+    "undecodable": "save it as UTF-8: until then words with other bytes are not found",
+    "bad_front_matter": "mend the block between the --- lines: until then it is searched as text",
+    "front_matter_too_large": "at most 64 KiB and 64 keys are read: shorten it",
 }
 
 
@@ -36,7 +60,7 @@ class Finding(NamedTuple):
     """One thing that is not as it should be.
 
     Attributes:
-        area: `settings`, `folders`, `limits`, `store`, `daemon`, `skipped`, `held`, `unsafe`.
+        area: `settings`, `folders`, `limits`, `store`, `daemon`, `skipped`, `held`, `withheld`, `unsafe`, `document`.
         what: What is wrong, and where.
         remedy: What now.
     """
@@ -132,7 +156,9 @@ def _runtime_folder(place: Place) -> Iterator[Finding]:
     folder = place.places.runtime_dir
     if place.places.runtime_is_fallback:
         yield Finding(
-            "folders", f"XDG_RUNTIME_DIR is not set: sockets are in {folder}", "log in through systemd-logind"
+            "folders",
+            f"XDG_RUNTIME_DIR is not set: sockets are in {folder}",
+            "log in anew, or set it to a private folder",
         )
     yield from _private_folder(folder, place.uid, "the folder of the sockets")
 
@@ -185,8 +211,10 @@ def content_findings(config: Config) -> Iterator[Finding]:
     try:
         found = unsearchable(config)
         for area, entries in (("skipped", found.skipped), ("held", found.held)):
-            yield from (Finding(area, f"{one.source_path}: {one.reason}", _REMEDIES[area]) for one in entries)
-        yield from unsafe_findings(open_as_it_is(config))
+            yield from (_of_file(area, one.source_path, one.reason) for one in entries)
+        backend = open_as_it_is(config)
+        yield from _named(backend.call("status"), "withheld")
+        yield from document_findings(backend)
     except NotFoundError:
         # Nothing is published yet, and so nothing withheld.
         return
@@ -201,24 +229,42 @@ def daemon_findings(backend: Backend) -> Iterator[Finding]:
         if root["state"] != "ok":
             yield Finding("folders", f"{root['path']}: {root['state']}; its documents are held", "mount or restore it")
     for problem in cast("list[dict[str, object]]", status["problems"]):
-        yield Finding("daemon", f"{problem['code']}: {problem['detail']}", "see docs/operations.md")
+        remedy = _PROBLEM_REMEDIES.get(str(problem["code"]), "see the log")
+        yield Finding("daemon", f"{problem['code']}: {problem['detail']}", remedy)
     yield from _named(status, "skipped")
-    yield from _named(status, "held")
-    yield from unsafe_findings(backend)
+    yield from _held(status)
+    yield from _named(status, "withheld")
+    yield from document_findings(backend)
 
 
-def unsafe_findings(backend: Backend) -> Iterator[Finding]:
-    """Name what the safety gate holds back."""
+def document_findings(backend: Backend) -> Iterator[Finding]:
+    """Name what the safety gate holds back, and what could not be read as its author meant it."""
     for document in all_documents(backend):
+        for problem in cast("list[str]", document.get("problems") or []):
+            yield Finding("document", f"{document['source_path']}: {problem}", _DOCUMENT_REMEDIES.get(problem, ""))
         for finding in cast("list[Mapping[str, object]]", document["unsafe"] or []):
             what = f"{document['source_path']}:{finding['line']}: {finding['pattern']}"
             yield Finding("unsafe", what, 'if it is harmless: [[rules]] match = "PATH" safety = "allow"')
 
 
+def _held(status: Result) -> Iterator[Finding]:
+    """Name held documents, save where a root as a whole is away: that is told already."""
+    roots = cast("list[dict[str, str]]", status["roots"])
+    if any(root["state"] == "ok" for root in roots) or not roots:
+        yield from _named(status, "held")
+    elif status["held"]:
+        yield Finding("held", f"{status['held']:,} documents: all there are", _REMEDIES["held"])
+
+
+def _of_file(area: str, source_path: str, reason: str) -> Finding:
+    remedy = _SKIPPED_REMEDIES.get(reason, _REMEDIES[area]) if area == "skipped" else _REMEDIES[area]
+    return Finding(area, f"{source_path}: {reason}", remedy)
+
+
 def _named(status: Result, area: str) -> Iterator[Finding]:
     files = cast("list[dict[str, str]]", status.get(f"{area}_files") or [])
     for entry in files:
-        yield Finding(area, f"{entry['source_path']}: {entry['reason']}", _REMEDIES[area])
-    rest = cast("int", status[area]) - len(files)
+        yield _of_file(area, entry["source_path"], entry["reason"])
+    rest = cast("int", status.get(area) or 0) - len(files)
     if rest > 0:
         yield Finding(area, f"{rest:,} more", "indexerd sync ROOT --json lists all")

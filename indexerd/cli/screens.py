@@ -14,6 +14,12 @@ from typing import cast
 from indexerd.cli.plain import count, escape
 from indexerd.cli.stating import size_of
 
+_LEFT_OUT = (
+    ("skipped", "skipped"),
+    ("held", "cannot be looked at"),
+    ("withheld", "found by nobody"),
+    ("unsafe", "held back from evidence"),
+)
 _BAR = 30
 _SHORTEST_BAR = 5
 
@@ -43,7 +49,7 @@ def first_screen(status: Mapping[str, object], seconds: float) -> Iterator[str]:
 
 def _left_out(status: Mapping[str, object]) -> Iterator[str]:
     parts = []
-    for key, text in (("skipped", "skipped"), ("held", "cannot be looked at"), ("unsafe", "held back from evidence")):
+    for key, text in _LEFT_OUT:
         number = size_of(status.get(key))
         if number:
             parts.append(f"{count(number, 'chunk' if key == 'unsafe' else 'file')} {text}")

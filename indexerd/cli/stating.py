@@ -31,6 +31,7 @@ _LEFT_OUT = (
     ("skipped", "file", "not indexed"),
     ("held", "document", "cannot be looked at now"),
     ("unsafe", "chunk", "held back from evidence"),
+    ("withheld", "document", "found by nobody"),
 )
 
 
@@ -63,6 +64,8 @@ def status_lines(status: Result) -> Iterator[str]:
     behind = "" if durable == status["generation"] else f", {durable} on disk for good"
     yield f"  generation   {status['generation']}{behind}"
     yield from _figures(status)
+    if status.get("profile"):
+        yield f"  profile      {escape(str(status['profile']))}, process {status.get('pid')}"
     for problem in cast("list[dict[str, object]]", status["problems"]):
         times = f" ({problem['count']} times)" if cast("int", problem.get("count") or 0) > 1 else ""
         yield f"  problem      {escape(str(problem['code']))}: {escape(str(problem['detail']))}{times}"
@@ -78,6 +81,9 @@ def _figures(status: Result) -> Iterator[str]:
         number = size_of(status.get(key))
         if number:
             yield f"  {key:<12} {count(number, noun)} {text}: `indexerd doctor` lists them"
+    if status.get("needs_role"):
+        documents = count(size_of(status["needs_role"]), "document")
+        yield f"  needs role   {documents} found only in a role that you name: --role"
     if status.get("overflows"):
         yield f"  overflows    {status['overflows']} (each was followed by a full scan)"
     if status.get("replay_from"):

@@ -296,6 +296,19 @@ def test_show_and_verify_follow_a_citation(watched):
     assert lines(watched.run("verify", citation)) == ["gone"]
 
 
+def test_what_nobody_finds_is_named_with_and_without_a_daemon(home):
+    """A document with broken access keys is found by nobody: its owner learns of it from status, watch and doctor."""
+    home.write("pay.md", "---\nacl: {a: b}\n---\nThe wombat earns little.\n")
+    home.run("sync", home.docs)
+    found = home.json("doctor", status=1)
+    assert [one["what"] for one in found if one["area"] == "withheld"] == ["pay.md: acl cannot be read"]
+    home.run("watch", home.docs, "--detach")
+    assert [one["what"] for one in home.json("doctor", status=1) if one["area"] == "withheld"] == [
+        "pay.md: acl cannot be read"
+    ]
+    assert any("1 document found by nobody" in line for line in lines(home.run("status")))
+
+
 def test_what_a_role_finds_it_can_also_read_and_list(watched):
     """`--role` means the same to query, show, verify and documents: without it the document is not there."""
     watched.write("pay.md", "---\nacl: [staff]\ntags: [money]\n---\n# Pay\n\nThe wombat earns little.\n")
