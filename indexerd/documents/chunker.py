@@ -11,10 +11,11 @@ See: docs/search.md (chunks).
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
-from itertools import accumulate
+from itertools import accumulate, count
+from operator import add
 from typing import NamedTuple
 
-from indexerd.documents.outline import Block, Heading, Outline
+from indexerd.documents.outline import Block, Heading, Outline, new_tuple
 
 _BLANK_RUN = re.compile(r"[ \t\r\n]*")
 _BLANK = " \t\r\n"
@@ -68,7 +69,7 @@ def cut_chunks(text: str, outline: Outline, max_chars: int) -> list[Cut]:
         if start >= end:
             continue
         if end - start <= max_chars:
-            cuts.append(Cut(start, end, section, None))
+            cuts.append(new_tuple(Cut, (start, end, section, None)))
         else:
             whole = section._replace(start=start, end=end)
             cuts.extend(_split(text, whole, _within(blocks, start, end), max_chars))
@@ -89,11 +90,11 @@ def sections(length: int, headings: Sequence[Heading]) -> Iterator[Section]:
             section = _after_scopes(section, start)
             stack, path = section.stack, section.path
         if start > section.start:
-            yield Section(section.start, start, stack, path)
+            yield new_tuple(Section, (section.start, start, stack, path))
         keep = len(stack)
         while keep and stack[keep - 1].depth == heading.depth and stack[keep - 1].level >= heading.level:
             keep -= 1
-        section = Section(start, length, (*stack[:keep], heading), (*path[:keep], heading.title))
+        section = new_tuple(Section, (start, length, (*stack[:keep], heading), (*path[:keep], heading.title)))
     if section.stack and section.stack[-1].scope_end >= 0:
         yield from _close_scopes(section, length)
         section = _after_scopes(section, length)
@@ -151,28 +152,31 @@ def _split(text: str, section: Section, blocks: Sequence[Block], max_chars: int)
     lines = text[section.start : section.end].split("\n")
     if not lines[-1]:
         lines.pop()
-    starts = list(accumulate((len(line) + 1 for line in lines), initial=section.start))
+    # Each line feed before a line moves it on by one more.
+    starts = list(map(add, accumulate(map(len, lines), initial=section.start), count()))
     starts[-1] = section.end
     spans = [(bisect_left(starts, block.start), bisect_left(starts, block.end), block) for block in blocks]
     whole = [(first, behind) for first, behind, block in spans if block.end - block.start <= max_chars]
     blank = _cut_points(lines, whole)
     tables = [(first, behind, block) for first, behind, block in spans if block.header_end]
-    line, count = 0, len(lines)
-    while line < count:
+    line, line_count = 0, len(lines)
+    while line < line_count:
         cut = _next_cut(starts, line, max_chars, blank, whole)
         behind = cut
         while behind > line and not lines[behind - 1].strip(_BLANK):
             behind -= 1
         if behind > line:
-            yield Cut(starts[line], starts[behind], section, _continued_table(tables, line))
+            continued = _continued_table(tables, line) if tables else None
+            yield new_tuple(Cut, (starts[line], starts[behind], section, continued))
         line = cut
-        while line < count and not lines[line].strip(_BLANK):
+        while line < line_count and not lines[line].strip(_BLANK):
             line += 1
 
 
 def _cut_points(lines: Sequence[str], whole: Sequence[tuple[int, int]]) -> list[int]:
     """Return the numbers of the blank lines where a cut hurts nobody, ascending."""
-    blank = [number for number, line in enumerate(lines) if not line.strip(_BLANK)]
+    # Most lines tell by their first character.
+    blank = [at for at, line in enumerate(lines) if not line or (line[0] in _BLANK and not line.strip(_BLANK))]
     if not whole or not blank:
         return blank
     kept: list[int] = []

@@ -14,7 +14,7 @@ from functools import lru_cache
 
 from indexerd.documents import commonmark
 from indexerd.documents.htmlblocks import HTML_ENDS, html_kind
-from indexerd.documents.outline import Block, Heading, Outline, clean_title
+from indexerd.documents.outline import Block, Heading, Outline, clean_title, new_tuple
 
 # The text is scanned with a line feed in front and behind, so that every line is `\n` + line and a lookahead finds its
 # end. A pattern that begins with a literal character is searched far faster than one that begins with `^`.
@@ -78,7 +78,8 @@ class _Scanner:
             if kind == "atx":
                 end = scan.index("\n", event.end())
                 level = event.end() - event.start() - 1
-                self.headings.append(Heading(event.start(), end, level, commonmark.atx_title(scan[event.end() : end])))
+                title = commonmark.atx_title(scan[event.end() : end])
+                self.headings.append(new_tuple(Heading, (event.start(), end, level, title, 0, -1)))
                 position = self._floor = end
             elif kind in _FENCES:
                 position = self._fence(event)
@@ -104,7 +105,7 @@ class _Scanner:
             return event.end()
         closing = _closing_fence(opening).search(scan, line_end)
         self._floor = closing.end() if closing else len(scan) - 1
-        self.fences.append(Block(event.start(), self._floor))
+        self.fences.append(new_tuple(Block, (event.start(), self._floor, 0)))
         return self._floor
 
     def _rule(self, event: re.Match[str]) -> int:

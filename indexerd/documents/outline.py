@@ -11,6 +11,10 @@ See: docs/glossary.md.
 import re
 from typing import NamedTuple
 
+# Makes a named tuple from a tuple of all its fields, in half the time of its own constructor: for those of which every
+# document has several.
+new_tuple = tuple.__new__
+
 
 class Heading(NamedTuple):
     """One heading.

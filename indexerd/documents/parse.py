@@ -18,7 +18,7 @@ from indexerd.documents.chunker import Cut, Section, cut_chunks
 from indexerd.documents.decoding import Decoded, decode
 from indexerd.documents.frontmatter import FrontMatter, read_front_matter
 from indexerd.documents.names import front_matter_tags, inline_tags, path_words, title_of, values_of
-from indexerd.documents.outline import Block, Heading, Outline
+from indexerd.documents.outline import Block, Heading, Outline, new_tuple
 from indexerd.model import ContentHash, MetadataValue, Settings, SourcePath
 
 DOCUMENTS_VERSION = 1
@@ -191,8 +191,7 @@ def _chunks(raw: bytes, decoded: Decoded, body_at: int, body: str, cuts: list[Cu
         occurrence = seen.get(text, 0)
         seen[text] = occurrence + 1
         place = (first_line, last_line, byte_start, byte_at, text, cut.section.path)
-        # Not by name: that costs as much as all the rest here.
-        chunks.append(tuple.__new__(ParsedChunk, (*place, *dress.words(index, cut, text, first_line), occurrence)))
+        chunks.append(new_tuple(ParsedChunk, (*place, *dress.words(index, cut, text, first_line), occurrence)))
     return chunks
 
 
