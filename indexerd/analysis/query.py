@@ -183,15 +183,13 @@ def name_key(text: str) -> str:
     return " ".join([word for word in words if word not in STOP_WORDS] or words)
 
 
-_PLAIN_NAME = re.compile(r"[A-Za-z0-9]+(?:[-_ ]+[A-Za-z0-9]+)*")
-
-
-_PLAIN_WORD = re.compile(r"[a-z0-9]+")
+# Words in small ASCII letters, with what tells `C++` and `C#` from `C`.
+_ASCII_WORD = re.compile(r"[a-z0-9]+(?:\+\+|#(?![a-z0-9]))?")
 
 
 def _name_words(text: str) -> list[str]:
-    if _PLAIN_NAME.fullmatch(text):
-        return _PLAIN_WORD.findall(text.lower())
+    if text.isascii():
+        return _ASCII_WORD.findall(text.lower())
     return _stream_words(read_stream([text]))
 
 
