@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from indexerd.model import ContentHash, Root, SourcePath
-from indexerd.naming import root_of
+from indexerd.naming import root_of, source_path
 from indexerd.ports import SourceStat
 from indexerd.sync.fingerprint import FingerprintCache
 from indexerd.sync.look import Look, Place, Skipped, nearest_above
@@ -29,7 +29,7 @@ class SyncPlan:
         tombstones: Documents whose absence was seen, sorted.
         held: Documents that may exist but cannot be looked at, with the reason.
         unchanged: Documents whose fingerprint is believed.
-        skipped: Files that are not indexed, for people.
+        skipped: Files that are not indexed, and folders that nobody could look into, for people.
     """
 
     read: tuple[SourcePath, ...]
@@ -65,8 +65,21 @@ def plan(  # noqa: PLR0913 -- the six things a decision depends on, all by name
         tombstones=tuple(sorted(tombstones)),
         held=held,
         unchanged=tuple(unchanged),
-        skipped=look.skipped,
+        skipped=(*look.skipped, *_unseen(look, held, roots)),
     )
+
+
+def _unseen(look: Look, held: Collection[SourcePath], roots: Sequence[Root]) -> Iterator[Skipped]:
+    """Yield what could not be looked at and holds no known document: nothing is held, and yet something is missed.
+
+    A root that cannot be looked at has a state of its own that says so.
+    """
+    places = frozenset(place.source_path for place in look.held)
+    tops = {source_path(root, b"") for root in roots} | {nearest_above(path, places) for path in held}
+    scope = frozenset(look.scope)
+    for place in look.held:
+        if place.source_path not in tops and nearest_above(place.source_path, scope) is not None:
+            yield Skipped(place.source_path, place.reason)
 
 
 def next_places(known: Mapping[SourcePath, Place], look: Look, held: Collection[SourcePath]) -> dict[SourcePath, Place]:

@@ -54,6 +54,19 @@ def test_the_last_file_can_go():
     assert decide(look(), indexed=["a.md"]).tombstones == ("a.md",)
 
 
+def test_a_folder_that_was_never_looked_into_is_listed():
+    """With no document known beneath it nothing is held: it would be missed without a word."""
+    shut = (Held("shut", "EACCES"), Held("known", "EACCES"), Held("", "EIO"))
+    seen = look(held=shut, skipped=(Skipped(SourcePath("b.md"), "binary"),))
+    assert decide(seen, indexed=["known/a.md"]).skipped == (("b.md", "binary"), ("shut", "EACCES"))
+
+
+def test_a_look_lists_no_folder_outside_of_its_scope():
+    """What lies above a file that was looked at is told by the look that has it in its scope."""
+    seen = look(scope=("shut/a.md",), held=[("shut", "EACCES"), ("shut/a.md", "EACCES")])
+    assert decide(seen).skipped == (("shut/a.md", "EACCES"),)
+
+
 def test_what_cannot_be_looked_at_is_held():
     """Documents beneath an unreadable folder stay; those beside it go."""
     decided = decide(look(held=[("sub", "EACCES")]), indexed=["sub/a.md", "sub", "subway.md"])
