@@ -9,6 +9,7 @@ See: docs/operations.md (configuration).
 
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 
 from indexerd.config import PROJECT_FILE, Config, Given, Places, find_places, parse_config
@@ -86,8 +87,13 @@ def _read_settings(path: str) -> str | None:
         return None
     except OSError as error:
         raise ConfigError([f"{path}: cannot be read ({error.strerror})"]) from error
-    with open(handle, "rb") as file:
-        try:
+    try:
+        with open(handle, "rb") as file:
             return file.read(_MAX_SETTINGS_BYTES).decode("utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise ConfigError([f"{path}: cannot be read as UTF-8 text ({error})"]) from error
+    except OSError as error:
+        # What is no file is refused when it is opened, and then keeps its descriptor.
+        with suppress(OSError):
+            os.close(handle)
+        raise ConfigError([f"{path}: cannot be read ({error.strerror})"]) from error
+    except UnicodeDecodeError as error:
+        raise ConfigError([f"{path}: cannot be read as UTF-8 text ({error})"]) from error

@@ -89,7 +89,7 @@ def read_language(value: object) -> str:
     """Read the name of a stemming language, or `none`."""
     name = read_text(value).lower()
     if name not in LANGUAGES:
-        raise wrong(f"unknown language {name!r}{nearest(name, LANGUAGES)}")
+        raise wrong(f"unknown language {name!r}{nearest(name, LANGUAGES)}; known are {', '.join(sorted(LANGUAGES))}")
     return name
 
 

@@ -70,6 +70,21 @@ def test_a_broken_settings_file_is_never_ignored(place):
         profile_here(place)
 
 
+@pytest.mark.parametrize("is_folder", [True, False])
+def test_settings_that_are_no_text_are_refused_by_name(place, is_folder):
+    """A folder, or bytes, where the settings should be: the message says where, and nothing stays open."""
+    path = Path(place.places.config_file)
+    path.parent.mkdir(parents=True)
+    if is_folder:
+        path.mkdir()
+    else:
+        path.write_bytes(b"\xff")
+    before = os.listdir("/proc/self/fd")
+    with pytest.raises(ConfigError, match=f"^{path}: cannot be read"):
+        place.load()
+    assert os.listdir("/proc/self/fd") == before
+
+
 def test_no_daemon_is_none_and_a_named_one_is_an_error(place, tmp_path):
     """Without a running daemon there is none to find; one that was named must answer."""
     assert find_daemon(Selection(), place) is None
