@@ -131,7 +131,7 @@ def build(
         _announce(store.opening)
         parts = Parts(
             store=store,
-            sync=sync if watch else OneShot(sync),
+            sync=sync if watch else OneShot(sync, store.checkpoint),
             engine=engine_of(config, roots, sources, sync.modified),
             sources=sources,
             clock=SystemClock(),

@@ -2,13 +2,16 @@
 
 Owns: when such a command looks at the disk: once, before its first answer, and again where a proof fails.
 Knows nothing of: how looking is done.
-Invariants: 1. nothing is answered from an index that was not compared with the disk by this process.
+Invariants: 1. nothing is answered from an index that was not compared with the disk by this process. 2. what a sync
+    that was asked for reports as durable outlives a power cut.
 Purity: shell (through the sync).
 See: docs/operations.md (without a daemon).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
+from indexerd.errors import StoreError
 from indexerd.model import SourcePath
 from indexerd.ports import SourceFault, SourceRead
 from indexerd.store import Snapshot
@@ -19,8 +22,8 @@ from indexerd.sync.status import Barrier, SyncReport, SyncStatus
 class OneShot:
     """Implements the service's `Synchroniser` without a thread. Used by one thread."""
 
-    def __init__(self, sync: SyncLoop) -> None:
-        self._sync = sync
+    def __init__(self, sync: SyncLoop, checkpoint: Callable[[], None]) -> None:
+        self._sync, self._checkpoint = sync, checkpoint
         self._compared = False
 
     def barrier(
@@ -30,7 +33,7 @@ class OneShot:
     ) -> Barrier:
         """Compare everything with the disk, if that was not done yet."""
         if not self._compared:
-            self.sync_once()
+            self._look(None)
         return Barrier("current", 0.0)
 
     def repair(self, reads: Mapping[SourcePath, SourceRead | SourceFault], deadline: float) -> Snapshot | None:
@@ -38,7 +41,18 @@ class OneShot:
         return self._sync.repair(reads, deadline)
 
     def sync_once(self, paths: Sequence[str] | None = None) -> SyncReport:
-        """Look at everything, or at these paths, and publish what changed."""
+        """Look at everything, or at these paths, publish what changed, and make it durable.
+
+        A query does not wait for the disk; who asks for a sync does. What the disk refuses is reported as not durable.
+        """
+        report = self._look(paths)
+        try:
+            self._checkpoint()
+        except (OSError, StoreError):
+            return report
+        return replace(report, durable=True)
+
+    def _look(self, paths: Sequence[str] | None) -> SyncReport:
         report = self._sync.sync_once(paths)
         self._compared = self._compared or paths is None
         return report
