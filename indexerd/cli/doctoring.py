@@ -101,11 +101,25 @@ def examine(selection: Selection, place: Place) -> Iterator[Finding]:
         return
     if backend is not None:
         try:
+            yield from _settings_findings(backend.call("status"), place)
             yield from daemon_findings(backend)
         finally:
             backend.close()
         return
     yield from _without_daemon(selection, place)
+
+
+def _settings_findings(status: Result, place: Place) -> Iterator[Finding]:
+    """Read the settings again: the daemon keeps what it read at its start, and the next start needs them."""
+    selection = Selection(profile=str(status.get("profile") or ""), state_dir=str(status.get("state_dir") or ""))
+    try:
+        local_config(selection, place)
+    except ConfigError as error:
+        remedy = "mend it: the daemon keeps what it read, and will not start again with this"
+        yield from (Finding("settings", problem, remedy) for problem in error.problems)
+    except IndexerdError:
+        # The daemon's own findings say more than a state directory that cannot be read from here.
+        return
 
 
 def _without_daemon(selection: Selection, place: Place) -> Iterator[Finding]:

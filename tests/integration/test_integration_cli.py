@@ -309,6 +309,16 @@ def test_what_nobody_finds_is_named_with_and_without_a_daemon(home):
     assert any("1 document found by nobody" in line for line in lines(home.run("status")))
 
 
+def test_settings_that_broke_since_the_start_are_told_by_doctor(watched):
+    """A running daemon goes on with what it read; the next start would be refused, and that is known beforehand."""
+    assert watched.run("doctor").returncode == 0
+    watched.write(".indexerd.toml", "ignored = 1\n")
+    found = watched.json("doctor", status=1)
+    assert [one["area"] for one in found] == ["settings"]
+    assert "unknown key 'ignored'" in found[0]["what"]
+    assert watched.run("query", "daemon").returncode == 0
+
+
 def test_what_a_role_finds_it_can_also_read_and_list(watched):
     """`--role` means the same to query, show, verify and documents: without it the document is not there."""
     watched.write("pay.md", "---\nacl: [staff]\ntags: [money]\n---\n# Pay\n\nThe wombat earns little.\n")
@@ -356,6 +366,7 @@ def test_sync_reports_what_it_did(home):
     """A first sync adds, a second changes nothing and publishes nothing, a third sees one edit and one deletion."""
     first = home.json("sync", home.docs)
     assert first["documents_added"] == 3
+    assert first["durable"] is True
     assert {"generation", "durable", "documents_skipped", "chunks_active", "unsafe_chunks"} <= first.keys()
     second = home.json("sync", home.docs)
     assert (second["documents_unchanged"], second["generation"]) == (3, first["generation"])
