@@ -41,14 +41,17 @@ def asking_backend(selection: Selection, place: Place, *, allow_local: bool, nee
     is_local = allow_local and not selection.socket
     backend: Backend | None = find_daemon(selection, place) if is_local else reach_daemon(selection, place)
     if backend is None:
-        backend = _local(local_config(selection, place), need)
+        config = local_config(selection, place)
+        # A name made from the roots would be news to who has named the directory.
+        what = f"the state directory {config.state_dir}" if selection.state_dir else f"profile {config.profile}"
+        backend = _local(config, need, what)
     try:
         yield backend
     finally:
         backend.close()
 
 
-def _local(config: Config, need: Need) -> Backend:
+def _local(config: Config, need: Need, watch_set: str) -> Backend:
     from indexerd.cli import local  # noqa: PLC0415 - numpy only where work is done here
 
     if not config.roots and need in {"fresh", "store"}:
@@ -69,7 +72,7 @@ def _local(config: Config, need: Need) -> Backend:
         if report.get(f"documents_{what}")
     )
     what = f"answering from here (generation {report['generation']}{changes})"
-    write(2, f"indexerd: no daemon runs for profile {escape(config.profile)}: {what}\n".encode())
+    write(2, f"indexerd: no daemon runs for {escape(watch_set)}: {what}\n".encode())
     return backend
 
 
