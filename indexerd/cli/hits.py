@@ -68,6 +68,12 @@ def notes(result: Result, colour: bool, *, narrowed: bool = False) -> str:
     return "".join(f"{YELLOW}{line}{RESET}\n" if colour else f"{line}\n" for line in lines)
 
 
+def notes_beside(result: Result) -> str:
+    """Return what is to be said beside a reason why there is nothing: what was withheld, what is not indexed yet."""
+    lines = (_withheld(result), _freshness({**result, "hits": ()}))
+    return "".join(f"{line}\n" for line in lines if line)
+
+
 def path_bytes(hit: Hit) -> bytes:
     """Return the absolute path of a hit exactly, also where it is not UTF-8."""
     path = hit.get("path")

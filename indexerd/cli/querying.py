@@ -18,7 +18,7 @@ import click
 from indexerd.cli.answering import answer_bytes, finish, write
 from indexerd.cli.asking import Asking, is_undecodable
 from indexerd.cli.asking_there import asking_backend, here_globs
-from indexerd.cli.hits import notes
+from indexerd.cli.hits import notes, notes_beside
 from indexerd.cli.options import as_json, colouring, filtering, selecting, take_selection, words
 from indexerd.cli.paging import call_whole
 from indexerd.cli.place import here
@@ -144,8 +144,7 @@ def _print_evidence(result: Result, *, is_json: bool, narrowed: bool) -> int:
     if is_json:
         write(1, (json.dumps(result, ensure_ascii=True, separators=(",", ":")) + "\n").encode())
     elif not blocks:
-        told = notes({**result, "hits": [1], "weak": False}, False)
-        write(2, f"indexerd: no evidence: {escape(_why_none(result, narrowed))}\n{told}".encode())
+        write(2, f"indexerd: no evidence: {escape(_why_none(result, narrowed))}\n{notes_beside(result)}".encode())
     else:
         # Exact lines for a model, not for a terminal: where somebody looks, control characters are escaped.
         prompt = str(cast("Result", result["evidence"])["prompt"])

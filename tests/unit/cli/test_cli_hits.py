@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from indexerd.cli.hits import notes, path_bytes, render
+from indexerd.cli.hits import notes, notes_beside, path_bytes, render
 
 ESCAPE = "\x1b[2J"
 
@@ -147,3 +147,10 @@ def test_filters_are_named_where_they_may_be_why_nothing_was_found():
         "nothing found; in no document that the filters let through: x\n"
     )
     assert notes(result(query="x"), colour=False, narrowed=True).startswith("nothing found among the documents that")
+
+
+def test_beside_a_reason_only_news_is_told():
+    """Evidence that is refused says why itself: no word about hits that there are not."""
+    assert notes_beside(result(weak=True, freshness={"state": "building"}, unmatched=["x"])) == ""
+    assert notes_beside(result(freshness={"state": "pending"})).startswith("some files changed just now")
+    assert notes_beside(result(rejected_counts={"source_missing": 1})) == "withheld: 1 gone\n"
