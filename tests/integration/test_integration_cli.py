@@ -319,6 +319,16 @@ def test_settings_that_broke_since_the_start_are_told_by_doctor(watched):
     assert watched.run("query", "daemon").returncode == 0
 
 
+def test_evidence_that_fits_nowhere_is_none(home):
+    """A guard without a passage is no evidence: nothing is printed, the reason is told, the status is that of none."""
+    home.write("long.md", "wombat " * 4000)
+    home.run("sync", home.docs)
+    done = home.run("evidence", "wombat")
+    assert (done.returncode, done.stdout) == (1, b"")
+    assert b"no passage fits into the budget" in done.stderr
+    assert home.json("evidence", "wombat", status=1)["hits"] == []
+
+
 def test_what_a_role_finds_it_can_also_read_and_list(watched):
     """`--role` means the same to query, show, verify and documents: without it the document is not there."""
     watched.write("pay.md", "---\nacl: [staff]\ntags: [money]\n---\n# Pay\n\nThe wombat earns little.\n")
