@@ -145,3 +145,15 @@ def test_a_line_of_any_kind_is_read_in_linear_time(unit):
     text = unit * 500_000
     assert invert([Unit(0, Field.TEXT, text)], 1, "none").term_count < 200
     assert isinstance(locate(text[:100_000], analyze_query(unit * 70, ("none",)), ("none",)), list)
+
+
+def test_a_build_does_not_show_what_was_built_before():
+    """The vocabulary that is kept between builds saves work; the lists hold the terms of their own texts only."""
+
+    def built(text):
+        made = invert([Unit(0, Field.TEXT, text)], 1, "english")
+        return made.terms, made.starts.tolist(), made.chunks.tolist(), made.codes.tolist(), made.frequencies.tolist()
+
+    alone = built("running shoes")
+    built("shoes that nobody runs in; many words: " + " ".join(f"word{number}" for number in range(9000)))
+    assert built("running shoes") == alone
