@@ -14,6 +14,7 @@ from peers import folder_bytes
 from running import PROGRAM, Daemon
 
 SAVES = 200
+SETTLE_SECONDS = 10
 QUERIES = 300
 
 
@@ -88,6 +89,8 @@ def row_save(files, place):
     corpus.write(root, files)
     daemon = Daemon(root, place)
     daemon.wait_current()
+    # Files written just before the start are looked at once more a little later.
+    time.sleep(SETTLE_SECONDS)
     connection = daemon.connect()
     for kind, save in (("atomic", save_atomic), ("in place", Path.write_text)):
         taken, misses = [], 0

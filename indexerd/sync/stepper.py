@@ -32,6 +32,7 @@ from indexerd.sync.repairs import Repairs
 from indexerd.sync.roots import RootIdentities, identity_of
 from indexerd.sync.scan import Scanner
 from indexerd.sync.timetable import (
+    FIRST_SAVE_SECONDS,
     REFUSED_RETRY_SECONDS,
     ROOT_CHECK_SECONDS,
     ROOT_RETRY_SECONDS,
