@@ -14,7 +14,8 @@ from peers import folder_bytes
 from running import PROGRAM, Daemon
 
 SAVES = 200
-SETTLE_SECONDS = 10
+# Files written just before the start are looked at once more a little later, and the first index is merged.
+SETTLE_SECONDS = 15
 QUERIES = 300
 
 
@@ -89,7 +90,6 @@ def row_save(files, place):
     corpus.write(root, files)
     daemon = Daemon(root, place)
     daemon.wait_current()
-    # Files written just before the start are looked at once more a little later.
     time.sleep(SETTLE_SECONDS)
     connection = daemon.connect()
     for kind, save in (("atomic", save_atomic), ("in place", Path.write_text)):
@@ -123,6 +123,7 @@ def row_edits(files, place):
     corpus.write(root, files)
     daemon = Daemon(root, place)
     daemon.wait_current()
+    time.sleep(SETTLE_SECONDS)
     connection, stop = daemon.connect(), threading.Event()
     stamp = [0]
 
@@ -162,6 +163,7 @@ def row_socket(files, place):
     corpus.write(root, files)
     daemon = Daemon(root, place)
     daemon.wait_current()
+    time.sleep(SETTLE_SECONDS)
     asked = corpus.queries([data.decode("utf-8", "replace") for _, data in files[:5000]], QUERIES)
     connection = daemon.connect()
     taken, inside = [], []
