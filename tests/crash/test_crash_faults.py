@@ -1,0 +1,267 @@
+"""The tests are tested: faults put back on purpose, one at a time, each turn the tests that are meant to see it red.
+
+A fault is applied to a copy of the package and the tests, never to the working tree. Text that is no longer in the
+source fails the test, so that the table stays true; so does a test that is red without any fault.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+REPOSITORY = Path(__file__).parents[2]
+SWEEP = "tests/crash/test_crash_store_sweep.py"
+WRITER = "tests/unit/store/test_store_writer.py"
+OPENING = "tests/unit/store/test_store_opening.py"
+
+
+class Fault(NamedTuple):
+    """A mistake somebody could make.
+
+    Attributes:
+        name: The mistake, in words.
+        file: Module below `indexerd/`.
+        old: Text that is there once.
+        new: What the mistake makes of it.
+        tests: What sees it; each of them alone has to.
+    """
+
+    name: str
+    file: str
+    old: str
+    new: str
+    tests: tuple[str, ...]
+
+
+FAULTS = [
+    Fault(
+        "memory is swapped before the slot is replaced",
+        "store/ledger.py",
+        "        try:\n            moved = commit(",
+        "        self.state = replace(new, slot=slot)\n        try:\n            moved = commit(",
+        (f"{SWEEP}::test_an_error_at_every_operation_changes_nothing[edit-ENOSPC-once]",),
+    ),
+    Fault(
+        "the durable slot moves before what it names is flushed",
+        "store/durability.py",
+        "        self._flush_files(sorted(pending, key=_segments_first))\n        self._protected |= state.names()\n"
+        "        self.slot = commit(self._fs, self._staging, slot, SlotName.DURABLE, flush=True)\n",
+        "        self._protected |= state.names()\n"
+        "        self.slot = commit(self._fs, self._staging, slot, SlotName.DURABLE, flush=True)\n"
+        "        self._flush_files(sorted(pending, key=_segments_first))\n",
+        (f"{SWEEP}::test_power_cut_at_every_operation_keeps_what_was_reported_durable[checkpoint]",),
+    ),
+    Fault(
+        "the move of the durable slot is not flushed",
+        "store/publish.py",
+        "    if flush:\n        _flush_move(fs)\n",
+        "",
+        (f"{SWEEP}::test_power_cut_at_every_operation_keeps_what_was_reported_durable[shutdown]",),
+    ),
+    Fault(
+        "the durable slot's bytes are not flushed",
+        "store/publish.py",
+        "            fs.flush_file(temporary)\n",
+        "            pass\n",
+        (f"{SWEEP}::test_power_cut_at_every_operation_keeps_what_was_reported_durable[checkpoint]",),
+    ),
+    Fault(
+        "the files that the durable slot names are not flushed",
+        "store/durability.py",
+        "                self._fs.flush_file(name)\n",
+        "                pass\n",
+        (f"{SWEEP}::test_power_cut_at_every_operation_keeps_what_was_reported_durable[checkpoint]",),
+    ),
+    Fault(
+        "a failed flush is tried again on the same file",
+        "store/durability.py",
+        "                self._dead |= {name}\n",
+        "                pass\n",
+        (f"{SWEEP}::test_a_failed_flush_is_never_trusted_afterwards[1]",),
+    ),
+    Fault(
+        "a failed flush of the directory is tried again on the same names",
+        "store/durability.py",
+        "            self._dead |= frozenset(pending)\n",
+        "            pass\n",
+        (f"{SWEEP}::test_a_failed_flush_is_never_trusted_afterwards[0]",),
+    ),
+    Fault(
+        "files of an earlier process are taken for flushed",
+        "store/opening.py",
+        "dead=state.names() - flushed)",
+        "dead=frozenset())",
+        (f"{SWEEP}::test_a_flush_that_failed_before_a_kill_is_not_trusted_after_it",),
+    ),
+    Fault(
+        "what the durable slot names is collected",
+        "store/writer.py",
+        " | self._durability.protected | self._staging.staged()",
+        " | self._staging.staged()",
+        (f"{WRITER}::test_collection_waits_for_the_durable_slot",),
+    ),
+    Fault(
+        "what is being prepared is collected",
+        "store/writer.py",
+        " | self._durability.protected | self._staging.staged()",
+        " | self._durability.protected",
+        (f"{WRITER}::test_collection_spares_what_is_being_prepared",),
+    ),
+    Fault(
+        "the live set is taken before the directory is listed",
+        "store/collect.py",
+        "    names = fs.names()\n    staying = live()\n",
+        "    staying = live()\n    names = fs.names()\n",
+        (f"{WRITER}::test_a_file_written_while_collection_lists_is_spared",),
+    ),
+    Fault(
+        "a generation's number is used again after a restart",
+        "store/opening.py",
+        "highest = closed.ceiling if closed else max((slot.ceiling for slot in found.slots.values()), default=0)",
+        "highest = state.generation",
+        (f"{OPENING}::test_numbers_go_on_above_what_was_lost",),
+    ),
+    Fault(
+        "no ceiling is reserved",
+        "store/checkpoint.py",
+        "        return self._ledger.highest >= self._ledger.ceiling",
+        "        return False",
+        (f"{WRITER}::test_numbers_are_reserved_in_advance",),
+    ),
+    Fault(
+        "a file's serial number is given out again",
+        "store/staging.py",
+        "            self._next += 1\n",
+        "            self._next += 0\n",
+        (f"{WRITER}::test_numbers_are_reserved_in_advance",),
+    ),
+    Fault(
+        "a failed publish leaves its manifest behind",
+        "store/ledger.py",
+        "            self._staging.discard(undo)\n",
+        "",
+        (f"{WRITER}::test_a_publish_that_failed_at_the_replace_leaves_no_file",),
+    ),
+    Fault(
+        "a slot on its way stays behind a failed replace",
+        "store/publish.py",
+        "        staging.discard([temporary])\n",
+        "",
+        (f"{WRITER}::test_a_publish_that_failed_at_the_replace_leaves_no_file",),
+    ),
+    Fault(
+        "the older slot is trusted",
+        "store/recover.py",
+        "key=lambda name: (-slots[name].revision,",
+        "key=lambda name: (slots[name].revision,",
+        (f"{OPENING}::test_the_newest_generation_is_opened",),
+    ),
+    Fault(
+        "a segment's hash is not compared",
+        "store/recover.py",
+        "    if fast_digest(data) != ref.digest:",
+        "    if len(data) == 0:",
+        (f"{OPENING}::test_every_changed_byte_is_noticed",),
+    ),
+    Fault(
+        "a checksum covers the payload and not its length",
+        "store/codec.py",
+        "    if length != len(view) - ENVELOPE_BYTES:",
+        "    if False:",
+        ("tests/unit/store/test_store_codec.py",),
+    ),
+    Fault(
+        "tombstones are ignored",
+        "store/parts.py",
+        "    return np.concatenate([np.asarray(segment.path_keys), np.asarray(segment.tombstone_keys)])",
+        "    return np.asarray(segment.path_keys)",
+        ("tests/unit/store/test_store_parts.py::test_publishing_step_by_step_shows_what_a_dictionary_would",),
+    ),
+    Fault(
+        "a merge drops tombstones that are still needed",
+        "store/writer.py",
+        "drop_tombstones=plan.start == 0",
+        "drop_tombstones=True",
+        ("tests/property/test_property_store.py::test_any_history_of_large_parts_does_too[118]",),
+    ),
+    Fault(
+        "a merge drops what was published meanwhile",
+        "store/state.py",
+        "    return settled((*before, part, *_rejoined(crossing, after), *after))",
+        "    return settled((*before, part))",
+        (f"{WRITER}::test_a_publish_during_a_merge_loses_nothing",),
+    ),
+    Fault(
+        "a merge brings back what was overridden meanwhile",
+        "store/state.py",
+        "        part = kill(part, data)\n",
+        "        pass\n",
+        (f"{WRITER}::test_a_publish_during_a_merge_loses_nothing",),
+    ),
+    Fault(
+        "an existing file is written over",
+        "store/fsio.py",
+        "_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL |",
+        "_NEW = os.O_WRONLY | os.O_CREAT |",
+        ("tests/contract/test_contract_store_filesystem.py::test_a_file_is_never_written_twice",),
+    ),
+    Fault(
+        "want of descriptors is taken for damage",
+        "store/recover.py",
+        "_NOT_OUR_FILE = {\n",
+        "_NOT_OUR_FILE = {\n    errno.EMFILE,\n",
+        (f"{OPENING}::test_the_machines_faults_are_not_damage",),
+    ),
+    Fault(
+        "an equal fast hash is believed",
+        "sync/reading.py",
+        " and content_hash(read.data) == want.content_hash:",
+        ":",
+        ("tests/unit/sync/test_sync_reading.py",),
+    ),
+]
+
+
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory):
+    """A copy of the package and its tests, in which every test named in the table is green."""
+    place = tmp_path_factory.mktemp("faults")
+    for name in ("indexerd", "tests"):
+        shutil.copytree(REPOSITORY / name, place / name, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(REPOSITORY / "pyproject.toml", place)
+    done = run(place, sorted({test for fault in FAULTS for test in fault.tests}), compiled=True)
+    assert done.returncode == 0, done.stdout
+    return place
+
+
+def run(place, tests, *, compiled=False):
+    """Run tests in the copy; only what is whole may leave compiled files behind."""
+    environment = {**os.environ, "PYTHONPATH": str(place), "INDEXERD_TEST_SIZE": ""}
+    if not compiled:
+        environment["PYTHONDONTWRITEBYTECODE"] = "1"
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *tests]
+    return subprocess.run(command, cwd=place, env=environment, capture_output=True, text=True, check=False, timeout=300)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
+def test_a_fault_turns_the_tests_red(copy, fault):
+    """With the fault in place each of the named tests fails: none passes, and none is missing."""
+    path = copy / "indexerd" / fault.file
+    whole = path.read_text()
+    assert whole.count(fault.old) == 1, f"{fault.file} does not have the text once: mend the table"
+    before = path.stat()
+    try:
+        path.write_text(whole.replace(fault.old, fault.new))
+        # Another time than that of the compiled file, or the fault would not be seen.
+        os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns - 10**10))
+        for test in fault.tests:
+            done = run(copy, [test])
+            assert done.returncode == 1, f"{test} is not red\n{done.stdout}{done.stderr}"
+    finally:
+        path.write_text(whole)
+        os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
