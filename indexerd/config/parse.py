@@ -8,6 +8,7 @@ Purity: pure.
 See: docs/operations.md.
 """
 
+import posixpath
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -89,6 +90,8 @@ def _build(table: Mapping[str, object], profile: str, given: Given, places: Plac
         roles=schema.read_roles(table.get("roles", {}), problems),
         history=schema.read_history(table.get("history", {}), problems),
         log=schema.read_log(table.get("log", {}), problems),
+        home=places.home,
+        settings_home=posixpath.dirname(posixpath.dirname(places.config_file)),
         origins=_origins(table, profile, given, places),
     )
     # Other profiles are read too: a broken file is told whole, whichever profile is meant.

@@ -117,6 +117,8 @@ class Config:
         ignore: Further patterns in gitignore form, for every root.
         root_rules: What single roots add, in the order of `roots`.
         poll: Whether folders are polled instead of watched; `auto` where events may not tell of every change.
+        home: The user's home; empty for nobody's: git's own settings for all repositories are looked for there.
+        settings_home: The folder that holds the settings of the user's programs.
         origins: `section.key` to where its value comes from; keys not named have their default.
     """
 
@@ -137,4 +139,6 @@ class Config:
     roles: Roles = field(default_factory=Roles)
     history: History = field(default_factory=History)
     log: Log = field(default_factory=Log)
+    home: str = ""
+    settings_home: str = ""
     origins: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))

@@ -21,13 +21,12 @@ from indexerd.sources import tells_of_shortage
 from indexerd.store import Snapshot, Store
 from indexerd.sync.apply import Draft
 from indexerd.sync.bulk import Sized
-from indexerd.sync.ignore import RULE_FILES
 from indexerd.sync.ledger import Ledger
 from indexerd.sync.look import Look, merge_looks
 from indexerd.sync.pending import Taken
 from indexerd.sync.plan import SyncPlan, plan
 from indexerd.sync.reading import Outcome, Slice, Wanted, build_files
-from indexerd.sync.scan import Scanner
+from indexerd.sync.scan import Scanner, ruled_by
 
 # Why a file cannot be opened or read, where that means "a fresh index would not have it" and not "cannot look now".
 _NOT_FOR_US = frozenset({"too_large", "not_regular"})
@@ -38,8 +37,8 @@ _CONFIRMED_AT_MOST = 2000
 class FolderWatch(Protocol):
     """The part of the watcher that a look needs."""
 
-    def watch(self, folder: bytes) -> None:
-        """Watch one folder."""
+    def watch(self, folder: bytes, names: frozenset[bytes] = frozenset()) -> None:
+        """Watch one folder, or of it these names alone."""
         ...
 
     def keep_only(self, root: bytes, folders: frozenset[bytes]) -> None:
@@ -128,10 +127,13 @@ class Cycle:
             place = self.scanner.locate(hint.path)
             if place is not None:
                 places[place] = hint.path if hint.tree or not place[1] else b""
-            folder, _, name = hint.path.rpartition(b"/")
-            if name in RULE_FILES:
-                # A rule file above a root speaks for all of it, also where it lies in another root itself.
-                concerned = [root for root in self.roots if folder in self.scanner.outside_rule_folders(root)]
+            folder = None if place is None else ruled_by(place[1])
+            if place is not None and folder is not None:
+                # What it ignores is not to be watched any more, what it does not is.
+                places[place] = b"/".join(filter(None, (os.fsencode(place[0].path), folder)))
+            if place is None or folder is not None:
+                # A rule file outside of a root speaks for all of it, also where it lies in another root itself.
+                concerned = [root for root in self.roots if hint.path in self.scanner.outside_rule_files(root)]
                 places.update(((root, b""), os.fsencode(root.path)) for root in concerned)
         return places
 
@@ -139,10 +141,13 @@ class Cycle:
         """Watch the folders above that have rules for a root, before the rules are read; return them."""
         if self.watcher is None:
             return set()
-        above = {folder for root in self.roots for folder in self.scanner.outside_rule_folders(root)}
-        for folder in above:
-            self.watcher.watch(folder)
-        return above
+        above: dict[bytes, set[bytes]] = {}
+        for file in {file for root in self.roots for file in self.scanner.outside_rule_files(root)}:
+            folder, _, name = file.rpartition(b"/")
+            above.setdefault(folder or b"/", set()).add(name)
+        for folder, names in above.items():
+            self.watcher.watch(folder, frozenset(names))
+        return set(above)
 
     def _watch_only(self, tree: bytes, folders: set[bytes]) -> None:
         """After a walk of a tree: watch nothing at or below it but these folders."""

@@ -26,6 +26,10 @@ CACHE_TAG_SIGNATURE = b"Signature: 8a477f597d28d172789f06886806bc55"
 # Entries whose coming or going changes what is ignored beside and below them.
 _CONFIGURED = len(IGNORE_FILES)
 RULE_FILES = frozenset({*IGNORE_FILES, CACHE_TAG, b".git"})
+# What git keeps for one repository beside its `.gitignore` files, as seen from the repository's top.
+EXCLUDE_FILE = b".git/info/exclude"
+# The name under which the text is handed in that the user has git ignore in all repositories: a file of no folder here.
+EVERYWHERE = b"git/ignore"
 
 _VCS_FOLDERS = frozenset({b".git", b".hg", b".svn", b".bzr", b".jj", b".pijul", b".sl", b"CVS", b"_darcs", b"_FOSSIL_"})
 # Emacs locks, Office locks, AppleDouble, and what sync tools write before they rename it: names that keep an indexed
@@ -91,29 +95,34 @@ class FolderRules:
         path: The folder, relative to the root; empty for the root.
         own_files: Root-relative paths of the daemon's own files and folders, and of roots nested in this one.
         layers: All patterns in force, strongest first.
+        everywhere: What the user has git ignore in all repositories; weakest in each.
     """
 
     options: IgnoreOptions
     path: bytes = b""
     own_files: frozenset[bytes] = frozenset()
     layers: tuple[Layer, ...] = ()
+    everywhere: PatternSet = field(default_factory=lambda: PatternSet(()))
 
     def enter(self, name: bytes, files: Mapping[bytes, bytes], *, is_repository: bool) -> "FolderRules":
         """Return the rules for the entries of a folder inside this one.
 
         Args:
             name: The folder's name.
-            files: The texts of the ignore files found directly in it, by name.
+            files: The texts of the ignore files found directly in it, by name, and of `EXCLUDE_FILE`.
             is_repository: Whether it holds a `.git`: git then knows no rules from outside.
         """
         path = self._path_of(name)
         layers = self.layers
         if is_repository:
             layers = tuple(layer for layer in layers if not layer.is_gits)
+            layers = _insert(layers, Layer(self.everywhere, 0, len(path) + 1))
         if files and self.options.ignore_files:
             layers = _with_files(layers, files, skip=len(path) + 1)
         own_files = frozenset(own for own in self.own_files if own.startswith(path + b"/"))
-        return FolderRules(options=self.options, path=path, own_files=own_files, layers=layers)
+        return FolderRules(
+            options=self.options, path=path, own_files=own_files, layers=layers, everywhere=self.everywhere
+        )
 
     def ignores(self, name: bytes, *, is_folder: bool) -> Reason | None:
         """Return why the entry `name` of this folder is not looked at; None if it is."""
@@ -172,14 +181,17 @@ def root_rules(
 
     Args:
         options: What the configuration says.
-        files: The texts of the ignore files directly in the root, by name.
+        files: The texts of the ignore files directly in the root, by name, of `EXCLUDE_FILE` and `EVERYWHERE`.
         above: `(path of the root below it, text)` of each `.gitignore` between the repository's top and the root's
-            parent, top first. If they ignore the root itself they do not count: the user asked for it, and what git
-            thinks of its inside is then "nothing".
+            parent, top first, and before them what speaks for the whole repository. If they ignore the root itself
+            they do not count: the user asked for it, and what git thinks of its inside is then "nothing".
         own_files: See `FolderRules.own_files`.
         is_repository: Whether the root is itself a repository's top, so that nothing above it counts.
     """
     layers: tuple[Layer, ...] = ()
+    known = parse_patterns(files.get(EVERYWHERE, b""))
+    if is_repository:
+        layers = _insert(layers, Layer(known, 0))
     if options.ignore_files:
         outside = () if is_repository else tuple((below, parse_patterns(text)) for below, text in above)
         for below, patterns in () if _ignore_root(outside) else outside:
@@ -187,7 +199,7 @@ def root_rules(
         layers = _with_files(layers, files, skip=0)
     configured = "\n".join(options.patterns).encode("utf-8", "surrogateescape")
     layers = _insert(layers, Layer(parse_patterns(configured), _CONFIGURED))
-    return FolderRules(options=options, own_files=own_files, layers=layers)
+    return FolderRules(options=options, own_files=own_files, layers=layers, everywhere=known)
 
 
 def _ignore_root(above: Sequence[tuple[bytes, PatternSet]]) -> bool:
@@ -207,6 +219,8 @@ def _ignore_root(above: Sequence[tuple[bytes, PatternSet]]) -> bool:
 
 
 def _with_files(layers: tuple[Layer, ...], files: Mapping[bytes, bytes], *, skip: int) -> tuple[Layer, ...]:
+    if EXCLUDE_FILE in files:
+        layers = _insert(layers, Layer(parse_patterns(files[EXCLUDE_FILE]), 0, skip))
     for rank, name in enumerate(IGNORE_FILES):
         if name in files:
             layers = _insert(layers, Layer(parse_patterns(files[name]), rank, skip))

@@ -14,10 +14,27 @@ from contextlib import contextmanager
 
 from indexerd.model import Root, SourcePath
 from indexerd.sources import DEFAULT_MAX_FILE_BYTES, error_name, raise_shortage
-from indexerd.sync.ignore import RULE_FILES, FolderRules, IgnoreOptions, root_rules
+from indexerd.sync.ignore import (
+    EVERYWHERE,
+    EXCLUDE_FILE,
+    IGNORE_FILES,
+    RULE_FILES,
+    FolderRules,
+    IgnoreOptions,
+    root_rules,
+)
 from indexerd.sync.look import Look, Place, merge_looks
 from indexerd.sync.standing import Standing
-from indexerd.sync.surroundings import folders_above, is_repository, read_rule_files, rule_files_above
+from indexerd.sync.surroundings import (
+    GitUser,
+    exclude_file_of,
+    folders_above,
+    is_repository,
+    read_exclude_file,
+    read_rule_files,
+    rule_files_above,
+    rules_everywhere,
+)
 from indexerd.sync.walk import Entering, Walk
 
 _NOTHING: Mapping[SourcePath, Place] = {}
@@ -33,6 +50,7 @@ class Scanner:
         *,
         max_file_bytes: int = DEFAULT_MAX_FILE_BYTES,
         own_paths: Sequence[str | bytes] = (),
+        git_user: GitUser | None = None,
     ) -> None:
         """Make a scanner.
 
@@ -41,12 +59,14 @@ class Scanner:
             options: What is ignored, for all roots or by label.
             max_file_bytes: Larger files are skipped.
             own_paths: Absolute paths of the state directory and sockets, which are never indexed.
+            git_user: Whose rules for all repositories count; None for nobody's.
         """
         self._roots = tuple(roots)
         shared = options if isinstance(options, IgnoreOptions) else None
         self._options = {root.label: shared or _of_label(options, root.label) for root in self._roots}
         self._max_file_bytes = max_file_bytes
         self._own_paths = tuple(os.fsencode(path) for path in own_paths)
+        self._git_user = git_user
 
     def scan(
         self,
@@ -109,9 +129,18 @@ class Scanner:
         with self._opened(root, _NOTHING, None) as (walk, rules):
             return rules is not None and bool(relative) and walk.is_ignored(relative, rules)
 
-    def outside_rule_folders(self, root: Root) -> tuple[bytes, ...]:
-        """Return the folders above a root, top first, whose `.gitignore` speaks for it: to be watched for that file."""
-        return folders_above(_real(root.path)) if self._options[root.label].ignore_files else ()
+    def outside_rule_files(self, root: Root) -> frozenset[bytes]:
+        """Return the files outside of a root that speak for it, whether they exist or not: their folders are watched.
+
+        A `.git` that comes or goes above changes which files those are.
+        """
+        if not self._options[root.label].ignore_files:
+            return frozenset()
+        above = folders_above(_real(root.path))
+        files = {folder.rstrip(b"/") + b"/" + name for folder in above for name in (IGNORE_FILES[0], b".git")}
+        files.update(exclude_file_of(top) for top in above[:1] or (_real(root.path),))
+        user = self._git_user
+        return frozenset(files.union((user.ignore_file(), *user.settings_files()) if user is not None else ()))
 
     @contextmanager
     def _opened(
@@ -128,12 +157,16 @@ class Scanner:
     def _rules(self, standing: Standing) -> FolderRules | None:
         options = self._options[standing.root.label]
         real = _real(standing.root.path)
+        own_files = self._own_files(standing.root, real)
+        if not options.ignore_files:
+            return root_rules(options, files={}, own_files=own_files)
+        everywhere = rules_everywhere(self._git_user)
         try:
             return root_rules(
                 options,
-                files=read_rule_files(standing.fd) if options.ignore_files else {},
-                above=rule_files_above(real) if options.ignore_files else (),
-                own_files=self._own_files(standing.root, real),
+                files=read_rule_files(standing.fd) | read_exclude_file(standing.fd) | {EVERYWHERE: everywhere},
+                above=rule_files_above(real, everywhere),
+                own_files=own_files,
                 is_repository=is_repository(standing.fd),
             )
         except OSError as error:
@@ -168,12 +201,20 @@ def _below(path: bytes, folder: bytes) -> bytes | None:
     return path[len(folder) + 1 :].rstrip(b"/") if path.startswith(folder + b"/") else None
 
 
+def ruled_by(relative: bytes) -> bytes | None:
+    """Return the folder for which a path below the root has rules; None if it is no rule file."""
+    folder, _, name = relative.rpartition(b"/")
+    if name in RULE_FILES:
+        return folder
+    return relative[: -len(EXCLUDE_FILE)].rstrip(b"/") if (b"/" + relative).endswith(b"/" + EXCLUDE_FILE) else None
+
+
 def _fold(paths: Iterable[tuple[Root, bytes]]) -> dict[Root, list[bytes]]:
     """Group paths by root, widen rule files to their folder, and drop what lies beneath another path."""
     by_root: dict[Root, set[bytes]] = {}
     for root, relative in paths:
-        folder, _, name = relative.rpartition(b"/")
-        by_root.setdefault(root, set()).add(folder if name in RULE_FILES else relative)
+        folder = ruled_by(relative)
+        by_root.setdefault(root, set()).add(relative if folder is None else folder)
     return {root: _outermost(wanted) for root, wanted in by_root.items()}
 
 

@@ -1,6 +1,6 @@
 """What a folder says about itself before it is listed: its device, whether it is a mount, its rule files.
 
-Owns: the system calls around one folder.
+Owns: the system calls around one folder; where git keeps rules outside of the folders that they speak of.
 Knows nothing of: what the rules mean, the index.
 Invariants: 1. a rule file is read only if it is a regular file of its folder: links are not followed, nothing is
     waited for. 2. a rule file that is there and cannot be read is an error, not an absence: it might say what must not
@@ -11,15 +11,54 @@ See: docs/operations.md (what is ignored).
 
 import errno
 import os
+import re
 import stat as stat_bits
+from typing import NamedTuple
 
 from indexerd.sources import is_mount_root, raise_shortage
-from indexerd.sync.ignore import CACHE_TAG, CACHE_TAG_SIGNATURE, IGNORE_FILES
+from indexerd.sync.ignore import CACHE_TAG, CACHE_TAG_SIGNATURE, EXCLUDE_FILE, IGNORE_FILES
 from indexerd.sync.look import Place
 
 # The largest real ignore file known to us has 60 KB; what lies behind a megabyte is not read.
 _RULE_FILE_BYTES = 1 << 20
 _FILE_FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NOCTTY
+
+
+# The user's own files, outside of what is indexed, are often links into a folder of such files.
+_OWN_FILE_FLAGS = _FILE_FLAGS & ~os.O_NOFOLLOW
+
+# A line of git's settings: a section, or the one key that is of use here, quoted or with a comment behind it.
+_SECTION = re.compile(rb"\s*\[\s*([^\]]*?)\s*\]")
+_EXCLUDES = re.compile(rb'\s*excludesfile\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^#;]*))', re.IGNORECASE)
+
+
+class GitUser(NamedTuple):
+    """Whose rules git knows beside those of a repository: the user's home, and the folder for settings in it."""
+
+    home: str
+    settings: str
+
+    def settings_files(self) -> tuple[bytes, ...]:
+        """Return the files that may name the user's ignore file, the one that counts last."""
+        return (b"/etc/gitconfig", _join(os.fsencode(self.settings), b"git/config"), self.in_home(b".gitconfig"))
+
+    def in_home(self, name: bytes) -> bytes:
+        """Return a path in the user's home."""
+        return _join(os.fsencode(self.home), name)
+
+    def ignore_file(self) -> bytes:
+        """Return the file that speaks for all repositories of the user; it need not exist."""
+        found = _join(os.fsencode(self.settings), b"git/ignore")
+        for path in self.settings_files():
+            named = _named_excludes(_read_if_possible(path, flags=_OWN_FILE_FLAGS))
+            if named is not None:
+                found = self.in_home(named[2:]) if named.startswith(b"~/") else named
+        return found
+
+
+def rules_everywhere(user: GitUser | None) -> bytes:
+    """Return what a user has git ignore in all repositories."""
+    return _read_if_possible(user.ignore_file(), flags=_OWN_FILE_FLAGS) if user is not None else b""
 
 
 def place_of(folder_fd: int, parent_dev: int | None) -> Place:
@@ -48,6 +87,12 @@ def read_rule_files(folder_fd: int, names: tuple[bytes, ...] = IGNORE_FILES) -> 
     return {name: text for name, text in found.items() if text is not None}
 
 
+def read_exclude_file(folder_fd: int) -> dict[bytes, bytes]:
+    """Return the text of what git ignores in the repository whose top this is, under `EXCLUDE_FILE`; or nothing."""
+    text = _read_if_possible(_exclude_file(folder_fd), folder_fd)
+    return {EXCLUDE_FILE: text} if text else {}
+
+
 def is_tagged_cache(folder_fd: int) -> bool:
     """Whether the folder says of itself that it is a cache that can be made again."""
     try:
@@ -67,22 +112,35 @@ def is_repository(folder_fd: int) -> bool:
     return True
 
 
-def rule_files_above(real_root: bytes) -> tuple[tuple[bytes, bytes], ...]:
+def rule_files_above(real_root: bytes, everywhere: bytes = b"") -> tuple[tuple[bytes, bytes], ...]:
     """Return `(path of the root below it, text)` of each `.gitignore` from the repository's top to the root's parent.
 
-    Empty if the root lies in no repository, or is its top. A file above that cannot be read is passed over: git does
-    so, and the user did not ask for that folder.
+    Before them stand what the user ignores `everywhere`, and what git keeps for this repository. Empty if the root lies
+    in no repository, or is its top. A file above that cannot be read is passed over: git does so, and the user did not
+    ask for that folder.
     """
-    found = []
-    for folder in folders_above(real_root):
-        try:
-            text = _read_regular(None, _join(folder, IGNORE_FILES[0]), _RULE_FILE_BYTES)
-        except OSError as error:
-            raise_shortage(error)
-            continue
-        if text is not None:
-            found.append((real_root[len(folder.rstrip(b"/")) + 1 :], text))
-    return tuple(found)
+    above = folders_above(real_root)
+    if not above:
+        return ()
+    found = [(above[0], everywhere), (above[0], _read_if_possible(exclude_file_of(above[0])))]
+    found += [(folder, _read_if_possible(_join(folder, IGNORE_FILES[0]))) for folder in above]
+    return tuple((real_root[len(folder.rstrip(b"/")) + 1 :], text) for folder, text in found if text)
+
+
+def exclude_file_of(top: bytes) -> bytes:
+    """Return the path of what git keeps for the repository at this folder beside its `.gitignore` files."""
+    return os.path.normpath(_join(top, _exclude_file(None, top)))
+
+
+def _exclude_file(folder_fd: int | None, top: bytes = b"") -> bytes:
+    """Return that path as seen from the repository's top: a worktree shares the file of its main repository."""
+    git = b".git"
+    pointer = _read_if_possible(_join(top, git), folder_fd)
+    if pointer.startswith(b"gitdir:"):
+        git = pointer.removeprefix(b"gitdir:").strip()
+        shared = _read_if_possible(_join(_join(top, git), b"commondir"), folder_fd).strip()
+        git = _join(git, shared)
+    return _join(git, EXCLUDE_FILE.partition(b"/")[2])
 
 
 def folders_above(real_root: bytes) -> tuple[bytes, ...]:
@@ -105,14 +163,37 @@ def _has_git(folder: bytes) -> bool:
     return True
 
 
+def _named_excludes(settings: bytes) -> bytes | None:
+    """Return what `core.excludesFile` says in the text of a settings file; None if it says nothing."""
+    named, section = None, b""
+    for line in settings.split(b"\n"):
+        heading = _SECTION.match(line)
+        rest = line[heading.end() :] if heading else line
+        section = heading[1].lower() if heading else section
+        given = _EXCLUDES.match(rest) if section == b"core" else None
+        if given:
+            named = re.sub(rb"\\(.)", rb"\1", given[1]) if given[1] is not None else given[2].strip()
+    return named or None
+
+
+def _read_if_possible(path: bytes, folder_fd: int | None = None, flags: int = _FILE_FLAGS) -> bytes:
+    """Return the text of a rule file that nobody asked for; nothing where it cannot be read."""
+    try:
+        return _read_regular(folder_fd, path, _RULE_FILE_BYTES, flags) or b""
+    except OSError as error:
+        raise_shortage(error)
+        return b""
+
+
 def _join(folder: bytes, name: bytes) -> bytes:
-    return folder.rstrip(b"/") + b"/" + name
+    """Return a path as seen from a folder (empty: the present one); absolute names stand for themselves."""
+    return name if not folder or name.startswith(b"/") else folder.rstrip(b"/") + b"/" + name
 
 
-def _read_regular(folder_fd: int | None, name: bytes, limit: int) -> bytes | None:
+def _read_regular(folder_fd: int | None, name: bytes, limit: int, flags: int = _FILE_FLAGS) -> bytes | None:
     """Return at most `limit` bytes of a regular file; None where there is none under that name."""
     try:
-        fd = os.open(name, _FILE_FLAGS, dir_fd=folder_fd)
+        fd = os.open(name, flags, dir_fd=folder_fd)
     except OSError as error:
         if error.errno in (errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENXIO):
             return None

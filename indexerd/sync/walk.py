@@ -19,10 +19,10 @@ from indexerd.model import Root, SourcePath
 from indexerd.naming import encode_name, is_printable, source_path
 from indexerd.ports import SourceStat
 from indexerd.sources import error_name, open_folder_beneath, raise_shortage, stat_of
-from indexerd.sync.ignore import CACHE_TAG, IGNORE_FILES, FolderRules
+from indexerd.sync.ignore import CACHE_TAG, EXCLUDE_FILE, IGNORE_FILES, FolderRules
 from indexerd.sync.look import Held, Look, Skipped
 from indexerd.sync.standing import GONE, Standing
-from indexerd.sync.surroundings import is_repository, is_tagged_cache, place_of, read_rule_files
+from indexerd.sync.surroundings import is_repository, is_tagged_cache, place_of, read_exclude_file, read_rule_files
 
 Entering = Callable[[Root, bytes], None]
 
@@ -208,7 +208,11 @@ class Walk:
             return None
         wanted = tuple(name for name in IGNORE_FILES if _may_hold(names, name))
         files = read_rule_files(fd, wanted) if above.options.ignore_files else {}
-        rules = above.enter(inner.name, files, is_repository=_may_hold(names, b".git") and is_repository(fd))
+        is_top = _may_hold(names, b".git") and is_repository(fd)
+        if is_top and above.options.ignore_files:
+            self._announce(inner.relative + b"/" + EXCLUDE_FILE.rpartition(b"/")[0])
+            files |= read_exclude_file(fd)
+        rules = above.enter(inner.name, files, is_repository=is_top)
         return Folder(inner.relative, rules, place.dev)
 
     def _take(self, folder: Folder, entries: list["os.DirEntry[str]"]) -> list[_Inner]:

@@ -129,15 +129,20 @@ class Watcher:
             self._thread = threading.Thread(target=self._run, name="indexerd-watch", daemon=True)
             self._thread.start()
 
-    def watch(self, folder: bytes) -> None:
-        """Watch one folder (not below it); a refusal is put on record, never raised."""
+    def watch(self, folder: bytes, names: frozenset[bytes] = frozenset()) -> None:
+        """Watch one folder (not below it); a refusal is put on record, never raised.
+
+        Args:
+            folder: Absolute path.
+            names: Of the folder's entries only these matter, unless it is watched for all of them; empty for all.
+        """
         mask = ROOT_MASK if folder in self._roots else FOLDER_MASK
         with self._lock:
             if self._descriptor < 0:
                 return
             wd = inotify_add_watch(self._descriptor, folder, mask)
             if wd != -1:
-                self._table.add(wd, folder)
+                self._table.add(wd, folder, names)
                 self._refused.pop(folder, None)
                 return
             cause = ctypes.get_errno()

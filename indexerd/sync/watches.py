@@ -3,7 +3,8 @@
 Owns: which watch descriptor stands for which folders, the event mask, the translation of an event.
 Knows nothing of: descriptors of files, threads, what a hint leads to.
 Invariants: 1. a folder reached by several spellings gets its events under each. 2. a folder that moved away loses its
-    watches at the event, before its new place is watched: a later event never arrives under an old path for long.
+    watches at the event, before its new place is watched: a later event never arrives under an old path for long. 3.
+    of a folder that matters for some names alone, events of other names say nothing.
 Purity: pure.
 See: docs/consistency.md (events are hints).
 """
@@ -58,6 +59,7 @@ class WatchTable:
     def __init__(self) -> None:
         self._folders: dict[int, tuple[bytes, ...]] = {}
         self._watch: dict[bytes, int] = {}
+        self._names: dict[bytes, frozenset[bytes]] = {}
 
     def __len__(self) -> int:
         return len(self._folders)
@@ -65,9 +67,16 @@ class WatchTable:
     def __contains__(self, folder: bytes) -> bool:
         return folder in self._watch
 
-    def add(self, wd: int, folder: bytes) -> None:
-        """Note that a descriptor stands for a folder; the kernel gives one descriptor to one inode."""
+    def add(self, wd: int, folder: bytes, names: frozenset[bytes] = frozenset()) -> None:
+        """Note that a descriptor stands for a folder; the kernel gives one descriptor to one inode.
+
+        Once all names of a folder matter they do until it is dropped, whoever asks for some of them.
+        """
         old = self._watch.get(folder)
+        if not names:
+            self._names.pop(folder, None)
+        elif old is None or folder in self._names:
+            self._names[folder] = names
         if old is not None and old != wd:
             self._release(old, folder)
         self._watch[folder] = wd
@@ -80,6 +89,7 @@ class WatchTable:
         for folder in self._folders.pop(wd, ()):
             if self._watch.get(folder) == wd:
                 del self._watch[folder]
+                self._names.pop(folder, None)
 
     def drop_below(self, prefixes: Iterable[bytes]) -> tuple[int, ...]:
         """Forget the folders at and below these paths; return the descriptors that stand for nothing any more."""
@@ -105,16 +115,22 @@ class WatchTable:
             elif event.mask & IGNORED:
                 self.gone(event.wd)
             else:
-                found = [hint_of(folder, event) for folder in self._folders.get(event.wd, ())]
+                found = [hint_of(folder, event) for folder in self._concerned(event)]
                 hints.extend(found)
                 if event.mask & MOVED_FROM and event.mask & ISDIR:
                     moved_away.extend(hint.path for hint in found)
         return Harvest(tuple(hints), overflowed, self.drop_below(moved_away))
 
+    def _concerned(self, event: Event) -> list[bytes]:
+        """Return the folders of an event's watch for which its name matters; the folder's own events always do."""
+        folders = self._folders.get(event.wd, ())
+        return [f for f in folders if not event.name or f not in self._names or event.name in self._names[f]]
+
     def _drop(self, folders: list[bytes]) -> tuple[int, ...]:
         unused = []
         for folder in folders:
             wd = self._watch.pop(folder)
+            self._names.pop(folder, None)
             if self._release(wd, folder):
                 unused.append(wd)
         return tuple(unused)

@@ -36,6 +36,7 @@ from indexerd.sync.ignore import IgnoreOptions
 from indexerd.sync.loop import SyncLoop
 from indexerd.sync.options import SyncOptions
 from indexerd.sync.scan import Scanner
+from indexerd.sync.surroundings import GitUser
 from indexerd.sync.watcher import Watcher
 from indexerd.wiring.ground import check_ground, stored_roots
 from indexerd.wiring.oneshot import OneShot
@@ -258,6 +259,7 @@ def scanner_of(config: Config, roots: tuple[Root, ...]) -> Scanner:
         {root.label: ignore_options(config, root) for root in roots},
         max_file_bytes=config.max_file_bytes,
         own_paths=(config.state_dir, config.socket.path),
+        git_user=GitUser(config.home, config.settings_home) if config.home else None,
     )
 
 

@@ -21,7 +21,9 @@ PATIENCE_SECONDS = 20.0
 class Rig:
     """One store over some roots. Opens with the first use, closes at the end of the `with` block."""
 
-    def __init__(self, folder, *roots, watch=True, settings=None, workers=0, ignore=None, wrap=None, **options):
+    def __init__(
+        self, folder, *roots, watch=True, settings=None, workers=0, ignore=None, wrap=None, git_user=None, **options
+    ):
         self.state = Path(folder) / "state"
         paths = roots or (Path(folder) / "root",)
         for path in paths:
@@ -33,6 +35,7 @@ class Rig:
         self.root = Path(paths[0])
         self._watch, self._settings, self._workers = watch, settings or Settings(), workers
         self._ignore, self._wrap, self._options = ignore or IgnoreOptions(), wrap, options
+        self._git_user = git_user
         self.clock = SystemClock()
 
     def __enter__(self):
@@ -50,7 +53,7 @@ class Rig:
         self.loop = SyncLoop(
             store=self.store,
             sources=SourceTree(self.roots),
-            scanner=Scanner(self.roots, self._ignore, own_paths=[str(self.state)]),
+            scanner=Scanner(self.roots, self._ignore, own_paths=[str(self.state)], git_user=self._git_user),
             roots=self.roots,
             settings=self._settings,
             clock=self.clock,
@@ -125,8 +128,7 @@ class Rig:
 
     def scratch_digest(self, folder):
         """Return the canonical digest of an index made from nothing, of the same roots."""
-        with Rig(
-            folder, *(root.path for root in self.roots), watch=False, settings=self._settings, ignore=self._ignore
-        ) as rig:
+        alike = {"settings": self._settings, "ignore": self._ignore, "git_user": self._git_user}
+        with Rig(folder, *(root.path for root in self.roots), watch=False, **alike) as rig:
             rig.loop.sync_once()
             return rig.digest()

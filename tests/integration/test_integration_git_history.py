@@ -1,5 +1,9 @@
-"""A history checked out under a running daemon: after each commit the index is what a fresh one would be."""
+"""A history checked out under a running daemon: after each commit the index is what a fresh one would be.
 
+`INDEXERD_HISTORY_STEP` says how many commits of a real history one checkout passes over; 10 if it is not set.
+"""
+
+import contextlib
 import os
 import random
 import subprocess
@@ -10,8 +14,10 @@ import pytest
 from indexerd.store import canonical_digest, open_reader
 from indexerd.store.fsio import RealStoreFilesystem
 from tests.fakes.daemon_process import DaemonProcess, wait_for
+from tests.reference.document_digests import FreshIndex, RunningIndex
 
 REAL = ("tidb-docs-zh", "rust-book")
+STEP = int(os.environ.get("INDEXERD_HISTORY_STEP", "10"))
 
 
 def git(folder, *words):
@@ -54,10 +60,12 @@ def make_history(folder: Path, commits: int, seed: int = 5) -> None:
         git(folder, "commit", "-q", "-m", str(number))
 
 
-def digest_of(state) -> str:
+@contextlib.contextmanager
+def opened(state):
+    """Open the published generation as another process does."""
     fs = RealStoreFilesystem.open_directory(str(state), create=False)
     try:
-        return canonical_digest(open_reader(fs))
+        yield open_reader(fs)
     finally:
         fs.close()
 
@@ -67,38 +75,54 @@ def fresh_digest(repository: Path, place: Path) -> str:
     with_fresh = DaemonProcess([repository], place).ready()
     assert with_fresh.end() == 0
     with_fresh.close()
-    return digest_of(place / "state")
+    with opened(place / "state") as snapshot:
+        return canonical_digest(snapshot)
 
 
-def walk_history(repository: Path, commits, tmp_path: Path) -> None:
+def walk_history(repository: Path, commits, tmp_path: Path) -> int:
+    """Check out commits forward and backward under one daemon; return how many states were compared.
+
+    Each is compared document by document; the two ends by the canonical digest of an index made from nothing as well.
+    """
     git(repository, "checkout", "-q", commits[0])
     daemon = DaemonProcess([repository], tmp_path / "running").ready()
+    fresh, running, both_ways = FreshIndex(repository), RunningIndex(), [*commits, *reversed(commits[:-1])]
     try:
-        for number, commit in enumerate([*commits, *reversed(commits[:-1])]):
+        for number, commit in enumerate(both_ways):
             git(repository, "checkout", "-q", commit)
-            # Asking to sync returns when everything that was saved before is published.
-            wait_for(lambda: daemon.call("status")["state"] == "current")
-            assert daemon.call("query", text="text", wait_ms=5000)["freshness"]["state"] == "current"
-            expected = fresh_digest(repository, tmp_path / f"fresh{number}")
-            assert digest_of(daemon.state) == expected, commit
+            assert daemon.call("query", text="text", wait_ms=20_000)["freshness"]["state"] == "current"
+            with opened(daemon.state) as snapshot:
+                held = running.documents(snapshot)
+                assert held == fresh.documents(), (commit, differing(held, fresh.documents()))
+                if commit in (commits[0], commits[-1]):
+                    assert canonical_digest(snapshot) == fresh_digest(repository, tmp_path / f"fresh{number}"), commit
+        wait_for(lambda: daemon.call("status")["state"] == "current")
     finally:
         daemon.close()
+    return len(both_ways)
+
+
+def differing(one, other) -> list[str]:
+    """Return the names that two indexes do not hold alike."""
+    return sorted(path for path in one.keys() | other.keys() if one.get(path) != other.get(path))
 
 
 @pytest.mark.slow
 def test_each_checkout_of_a_made_history_equals_a_fresh_index(tmp_path):
-    """Forward and backward through twelve commits: the canonical digest equals that of an index built from nothing."""
+    """Forward and backward through forty commits: each document is what an index built from nothing would hold."""
     repository = tmp_path / "repository"
-    make_history(repository, 12)
+    make_history(repository, 40)
     commits = git(repository, "rev-list", "--reverse", "main").split()
-    walk_history(repository, commits, tmp_path)
+    assert walk_history(repository, commits, tmp_path) == 79
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", REAL)
-def test_every_tenth_commit_of_a_real_history_equals_a_fresh_index(name, tmp_path, data):
-    """Every tenth commit of a real documentation repository, given with --data, equals an index built from nothing."""
+def test_the_commits_of_a_real_history_equal_a_fresh_index(name, tmp_path, data, record_property):
+    """Commits of a real repository, given with --data, forward and backward: each equals an index made from nothing."""
     repository = tmp_path / name
     git(tmp_path, "clone", "-q", str(data / name), str(repository))
-    commits = git(repository, "rev-list", "--reverse", "HEAD").split()
-    walk_history(repository, commits[::10], tmp_path)
+    commits = git(repository, "rev-list", "--reverse", "HEAD").split()[::STEP]
+    compared = walk_history(repository, commits, tmp_path)
+    record_property("compared", compared)
+    assert compared == 2 * len(commits) - 1

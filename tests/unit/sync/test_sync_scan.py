@@ -238,8 +238,8 @@ def test_rules_above_the_root_count_up_to_the_repositorys_top(tmp_path):
     assert seen(scanner.scan()) == ["a.md", "b.md", "c.md"]
     (tmp_path / "repo" / ".git").mkdir()
     assert seen(scanner.scan()) == ["a.md", "c.md"]
-    folders = scanner.outside_rule_folders(root_at(tmp_path / "repo" / "docs"))
-    assert folders == (os.fsencode(tmp_path / "repo"),)
+    files = scanner.outside_rule_files(root_at(tmp_path / "repo" / "docs"))
+    assert files == {os.fsencode(tmp_path / "repo" / name) for name in (".git", ".gitignore", ".git/info/exclude")}
     (tmp_path / "repo" / "docs" / ".git").mkdir()
     assert seen(scanner.scan()) == ["a.md", "b.md", "c.md"]
 
