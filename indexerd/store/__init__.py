@@ -1,6 +1,7 @@
 """The store: generations of segments in one state directory, published atomically and read without locks."""
 
 from indexerd.store.dump import canonical_digest, canonical_dump
+from indexerd.store.merge_process import MergeProcess
 from indexerd.store.opening import form_roots, open_reader, open_store
 from indexerd.store.parts import LiveSegment
 from indexerd.store.prepared import PreparedGeneration
@@ -20,6 +21,7 @@ __all__ = [
     "History",
     "KnownRoot",
     "LiveSegment",
+    "MergeProcess",
     "OpeningReport",
     "PreparedGeneration",
     "Snapshot",

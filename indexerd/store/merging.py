@@ -11,7 +11,7 @@ See: docs/consistency.md (merge).
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from indexerd.store.parts import MAX_PARTS, SMALL_CHUNKS
+from indexerd.store.parts import MAX_PARTS, SMALL_CHUNKS, Part
 
 # One publish adds one stored segment. Beyond this many the manifest, written with each publish, would cost more than
 # the document does.
@@ -35,6 +35,12 @@ class PartSize(NamedTuple):
     stored: int
     chunks: int
     dead: int
+
+
+def size_of(part: Part) -> PartSize:
+    """Return what the policy looks at."""
+    chunks = part.view.data.chunk_count
+    return PartSize(len(part.stored), chunks, chunks - part.view.chunk_count)
 
 
 def plan_merge(sizes: Sequence[PartSize], *, loading: bool = False) -> range | None:

@@ -17,6 +17,7 @@ from indexerd.ports import Clock, StoreFilesystem
 from indexerd.store.durability import Durability
 from indexerd.store.layout import SlotName
 from indexerd.store.ledger import Numbers
+from indexerd.store.merge_process import MergeProcess
 from indexerd.store.recover import Found, look
 from indexerd.store.retention import DEFAULT_HISTORY, History
 from indexerd.store.slots import KnownRoot, Slot
@@ -30,13 +31,14 @@ _LOST_SERIALS = 1 << 32
 _READER_TRIES = 100
 
 
-def open_store(
+def open_store(  # noqa: PLR0913 (what a store is opened with, by name)
     fs: StoreFilesystem,
     clock: Clock,
     *,
     durability: DurabilityMode = "checkpoint",
     roots: Sequence[Root] = (),
     history: History = DEFAULT_HISTORY,
+    merger: MergeProcess | None = None,
 ) -> Store:
     """Open a state directory for writing.
 
@@ -49,6 +51,7 @@ def open_store(
         durability: `always` makes each publish wait for the disk.
         roots: What the store is opened for; none to take it as it is.
         history: Which older generations are kept.
+        merger: Carries out heavy merges; None to do them where they are asked for.
 
     Raises:
         StoreLockedError: Another process writes here. Use its daemon, or stop it.
@@ -58,7 +61,7 @@ def open_store(
     try:
         _lock(fs)
         found = look(fs, history=True)
-        origin = _origin(fs, found, _known_roots(found, roots))
+        origin = _origin(fs, found, _known_roots(found, roots), merger)
     except BaseException:
         fs.close()
         raise
@@ -111,7 +114,7 @@ def _known_roots(found: Found, roots: Sequence[Root]) -> tuple[KnownRoot, ...]:
     return tuple(known[path] for path in sorted(known))
 
 
-def _origin(fs: StoreFilesystem, found: Found, roots: tuple[KnownRoot, ...]) -> Origin:
+def _origin(fs: StoreFilesystem, found: Found, roots: tuple[KnownRoot, ...], merger: MergeProcess | None) -> Origin:
     state = _state(fs, found)
     reached = found.slots.get(SlotName.DURABLE)
     closed = _closed(found)
@@ -131,6 +134,7 @@ def _origin(fs: StoreFilesystem, found: Found, roots: tuple[KnownRoot, ...]) -> 
             ceiling=highest,
             revision=max((slot.revision for slot in found.slots.values()), default=0),
         ),
+        merger=merger,
         damaged=found.damaged,
     )
 

@@ -9,7 +9,7 @@ See: docs/consistency.md (publish).
 """
 
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from indexerd.digests import fast_digest_parts
 from indexerd.ports import StoreFilesystem
@@ -51,6 +51,32 @@ class Staging:
         except OSError:
             self.release([name])
             raise
+        return ref
+
+    def receive(self, kind: Kind, make: Callable[[str], tuple[bytes, int]]) -> FileRef:
+        """Have a file made by somebody else and leave it staged under its own name.
+
+        Args:
+            kind: What it is.
+            make: Given a name that is staged, makes the file and returns its digest and length.
+
+        Raises:
+            Exception: As `make` raises it; nothing stays staged.
+            OSError: As `write`.
+        """
+        # Its hash is not known yet.
+        held = self._reserve(kind, bytes(16), 0)
+        try:
+            ref = FileRef(held.serial, *make(held.name(kind)))
+            with self._lock:
+                self._staged.add(ref.name(kind))
+            try:
+                self._fs.replace(held.name(kind), ref.name(kind))
+            except OSError:
+                self.release([ref.name(kind)])
+                raise
+        finally:
+            self.discard([held.name(kind)])
         return ref
 
     def release(self, names: Iterable[str]) -> None:

@@ -8,6 +8,7 @@ Purity: shell (the state directory, through the port; threads share it).
 See: docs/consistency.md (publish, checkpoint, merge).
 """
 
+import contextlib
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -21,7 +22,8 @@ from indexerd.store.durability import Durability
 from indexerd.store.layout import Kind
 from indexerd.store.ledger import Ledger, Numbers
 from indexerd.store.manifest import SegmentRef
-from indexerd.store.merging import PartSize, plan_merge
+from indexerd.store.merge_process import MergeProcess, Order
+from indexerd.store.merging import plan_merge, size_of
 from indexerd.store.parts import SMALL_CHUNKS, Part, Stored
 from indexerd.store.prepared import PreparedGeneration
 from indexerd.store.publish import write_manifest
@@ -49,6 +51,9 @@ DurabilityMode = Literal["checkpoint", "always"]
 
 # While large segments arrive this close together, a bulk load is under way and merging would rewrite what grows.
 LOADING_SECONDS = 5.0
+# A merge of more than this (files of the segments) takes longer than anybody who asks meanwhile should wait: 20 ms for
+# each MiB. Starting a process for it takes 0.2 s of processor time.
+HEAVY_BYTES = 4 << 20
 
 
 @dataclass(slots=True, kw_only=True)
@@ -61,6 +66,7 @@ class Origin:
     staging: Staging
     roots: tuple[KnownRoot, ...]
     numbers: Numbers
+    merger: MergeProcess | None
     damaged: frozenset[str] = field(default_factory=frozenset)
 
 
@@ -85,6 +91,7 @@ class Store:
         self._pin_ns = history.pin_ns
         self._counters = self._checkpoints.counters
         self._damaged = origin.damaged
+        self._merger = origin.merger
         self._pins: set[int] = set()
         self._large_at = float("-inf")
         # One merge at a time. Taken before the ledger's lock, never with the checkpoints'.
@@ -210,21 +217,23 @@ class Store:
 
         Raises:
             OSError: Nothing changed. Try again later.
+            CorruptionError: A segment is damaged; nothing changed.
         """
         with self._merge_lock:
             state = self._ledger.state
             plan = self._planned(state)
             if plan is None:
                 return False
-            chosen = [state.parts[index] for index in plan]
+            gone = [one for index in plan for one in state.parts[index].stored]
             # Outside the commit lock: the heavy part. Publishes go on meanwhile.
-            data = merge_segments(
-                [(part.view.data, part.view.live) for part in chosen], drop_tombstones=plan.start == 0
-            )
-            gone = [one for part in chosen for one in part.stored]
-            merged = self._write_segment(data, max(one.ref.generation for one in gone))
+            merged = self._merged(state.parts, plan, gone)
             with self._ledger.lock:
                 return self._commit_merge(gone, merged)
+
+    def stop_merging(self) -> None:
+        """End a heavy merge under way, which is then as if it had not begun, and begin no other."""
+        if self._merger is not None:
+            self._merger.stop()
 
     def collect(self) -> int:
         """Remove files that no slot names; return how many.
@@ -300,10 +309,11 @@ class Store:
     def _write_segment(self, segment: Segment, generation: int) -> Stored:
         file = self._staging.write(Kind.SEGMENT, encode_segment(segment))
         ref = SegmentRef(file, generation)
-        if file.length < MAPPED_BYTES:
-            return Stored(ref, segment)
+        return Stored(ref, segment) if file.length < MAPPED_BYTES else self._mapped(ref)
+
+    def _mapped(self, ref: SegmentRef) -> Stored:
+        # A large one is used from its file, so that its memory can be given back.
         try:
-            # A large one is used from its file, so that its memory can be given back.
             return Stored(ref, decode_segment(self._fs.map(ref.name), ref.name, verify=False))
         except OSError:
             self._staging.discard([ref.name])
@@ -329,26 +339,32 @@ class Store:
 
     # Merging.
 
+    def _merged(self, parts: Sequence[Part], plan: range, gone: Sequence[Stored]) -> Stored:
+        generation, drop = max(one.ref.generation for one in gone), plan.start == 0
+        merger, names = self._merger, [one.ref.name for one in gone]
+        if merger is None or sum(one.ref.file.length for one in gone) <= HEAVY_BYTES:
+            chosen = [(parts[index].view.data, parts[index].view.live) for index in plan]
+            return self._write_segment(merge_segments(chosen, drop_tombstones=drop), generation)
+        later = [one.ref.name for part in parts[plan.stop :] for one in part.stored]
+        file = self._staging.receive(Kind.SEGMENT, lambda target: merger(Order(names, later, drop, target)))
+        return self._mapped(SegmentRef(file, generation))
+
     def _planned(self, state: State) -> range | None:
         loading = self._clock.monotonic() - self._large_at < LOADING_SECONDS
-        return plan_merge([_part_size(part) for part in state.parts], loading=loading)
+        return plan_merge([size_of(part) for part in state.parts], loading=loading)
 
     def _merge_small(self) -> None:
         plan = self._planned(self._ledger.state)
         if plan is None or sum(self._ledger.state.parts[index].size for index in plan) > SMALL_CHUNKS:
             return
-        try:
+        # Nothing changes if it fails; the next process merges.
+        with contextlib.suppress(OSError, CorruptionError):
             self.merge_once()
-        except OSError:
-            # Nothing changed; the next process merges.
-            return
 
     def _collect_quietly(self) -> None:
-        try:
+        # If the directory cannot be listed, what nothing names stays for the next process.
+        with contextlib.suppress(OSError):
             self.collect()
-        except OSError:
-            # The directory cannot be listed; what nothing names stays for the next process.
-            return
 
     def _commit_merge(self, gone: Sequence[Stored], merged: Stored) -> bool:
         state = self._ledger.state
@@ -378,8 +394,3 @@ class Store:
     def _live_names(self) -> frozenset[str]:
         with self._ledger.lock:
             return self._ledger.state.names() | self._durability.protected | self._staging.staged()
-
-
-def _part_size(part: Part) -> PartSize:
-    data = part.view.data
-    return PartSize(len(part.stored), data.chunk_count, data.chunk_count - part.view.chunk_count)

@@ -49,6 +49,10 @@ class Upkept(Protocol):
         """Merge once; return whether anything was merged."""
         ...
 
+    def stop_merging(self) -> None:
+        """End a merge under way in another process, and begin no other there."""
+        ...
+
     def collect(self) -> int:
         """Remove what nothing references; return how many files."""
         ...
@@ -79,6 +83,7 @@ class Upkeep:
     def stop(self) -> None:
         """End the thread, after what it is doing now; the last checkpoint is the caller's."""
         self._stopping.set()
+        self._store.stop_merging()
         self._woken.set()
         if self._thread is not None:
             self._thread.join()
@@ -117,6 +122,8 @@ class Upkeep:
             try:
                 busy = self.once()
             except Exception as error:  # noqa: BLE001 -- a thread's border
+                if self._stopping.is_set():
+                    return
                 _log.warning("upkeep of the store failed (%s); it is tried again", error)
                 self._report("upkeep_failed", error)
                 self._stopping.wait(self._back_off)

@@ -30,7 +30,7 @@ from indexerd.service.callers import Admission, Caller
 from indexerd.service.dispatch import Service
 from indexerd.service.parts import Engine, Identity, Parts
 from indexerd.sources import SourceTree
-from indexerd.store import History, OpeningReport, Store, form_roots, open_store
+from indexerd.store import History, MergeProcess, OpeningReport, Store, form_roots, open_store
 from indexerd.store.fsio import RealStoreFilesystem
 from indexerd.sync.ignore import IgnoreOptions
 from indexerd.sync.loop import SyncLoop
@@ -213,7 +213,14 @@ def _open_store(config: Config, patience_seconds: float) -> tuple[Store, RealSto
         except OSError as error:
             raise ConfigError([f"state directory {config.state_dir}: {error.strerror}"]) from error
         try:
-            store = open_store(fs, clock, durability=config.durability, roots=config.roots, history=history_of(config))
+            store = open_store(
+                fs,
+                clock,
+                durability=config.durability,
+                roots=config.roots,
+                history=history_of(config),
+                merger=MergeProcess(config.state_dir),
+            )
         except StoreLockedError:
             if clock.monotonic() >= deadline:
                 raise

@@ -31,6 +31,9 @@ class Upkept:
         self.done.append("merge")
         return True
 
+    def stop_merging(self):
+        self.merges = 0
+
     def collect(self):
         self.done.append("collect")
         return 0
