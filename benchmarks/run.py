@@ -35,6 +35,8 @@ def main() -> int:
     if unknown:
         print(f"no row named {', '.join(unknown)}; --list names them", file=sys.stderr)
         return 2
+    # An installed program has its bytecode; where it may not be written, each start would compile all of the sources.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     name, files = corpus.documents(Path(asked.data) if asked.data else None, asked.limit)
     size = sum(len(data) for _, data in files)
     print(f"{datetime.date.today()}  {platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}")

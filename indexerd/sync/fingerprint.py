@@ -10,7 +10,7 @@ See: docs/consistency.md (fingerprints).
 """
 
 import heapq
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -65,46 +65,71 @@ class FingerprintCache:
 
     Attributes:
         sampled_ns: Wall time of the last sample; 0 for never.
-        mounts: The folders where something was mounted when they were last seen.
+        unsaved: Whether anything was changed since it was read from its bytes, or since whoever wrote them said so.
     """
 
     def __init__(self) -> None:
         # Plain tuples in the order of `Fingerprint`: a cache of 40,000 files is made from its bytes at each start.
         self._known: dict[SourcePath, _Row] = {}
         self.sampled_ns = 0
-        self.mounts: frozenset[SourcePath] = frozenset()
+        self._mounts: frozenset[SourcePath] = frozenset()
+        self.unsaved = False
 
     def __len__(self) -> int:
         return len(self._known)
+
+    @property
+    def mounts(self) -> frozenset[SourcePath]:
+        """The folders where something was mounted when they were last seen."""
+        return self._mounts
+
+    @mounts.setter
+    def mounts(self, mounts: frozenset[SourcePath]) -> None:
+        self.unsaved = self.unsaved or mounts != self._mounts
+        self._mounts = mounts
 
     def get(self, path: SourcePath) -> Fingerprint | None:
         """Return what is known of a file."""
         known = self._known.get(path)
         return None if known is None else Fingerprint(SourceStat._make(known[0]), known[1], known[2])
 
-    def hash_of(self, path: SourcePath) -> ContentHash | None:
-        """Return the hash that a file's bytes had."""
-        known = self._known.get(path)
-        return None if known is None else known[1]
+    def hashes(self) -> Iterator[tuple[SourcePath, ContentHash]]:
+        """Yield every known file with the hash that its bytes had."""
+        for path, row in self._known.items():
+            yield path, row[1]
 
     def record(self, path: SourcePath, stat: SourceStat, content_hash: ContentHash, looked_ns: int) -> None:
         """Remember a read. `looked_ns` is the wall time just before it."""
         self._known[path] = (stat, content_hash, looked_ns)
+        self.unsaved = True
 
     def forget(self, path: SourcePath) -> None:
         """Drop what is known of a file; nothing happens if that is nothing."""
-        self._known.pop(path, None)
+        self.unsaved = self._known.pop(path, None) is not None or self.unsaved
 
     def keep_only(self, paths: Iterable[SourcePath]) -> None:
         """Drop what is known of all other files."""
+        before = len(self._known)
         self._known = {path: self._known[path] for path in paths if path in self._known}
+        self.unsaved = self.unsaved or len(self._known) < before
 
     def believes(self, path: SourcePath, stat: SourceStat, content_hash: ContentHash) -> bool:
         """Whether a file with this stat surely has the bytes of this hash, as far as a stat can tell."""
-        known = self._known.get(path)
-        if known is None or known[0] != stat or known[1] != content_hash:
-            return False
-        return not is_racy(stat, known[2])
+        return bool(self.believed({path: stat}, {path: content_hash}))
+
+    def believed(
+        self, stats: Mapping[SourcePath, SourceStat], hashes: Mapping[SourcePath, ContentHash]
+    ) -> list[SourcePath]:
+        """Return the files of `stats`, in their order, that `believes` is true of: runs for each file of a scan."""
+        find, expected = self._known.get, hashes.get
+        return [
+            path
+            for path, stat in stats.items()
+            if (row := find(path)) is not None
+            and row[0] == stat
+            and row[1] == expected(path)
+            and not is_racy(stat, row[2])
+        ]
 
     def same_files(self, stats: Iterable[SourceStat]) -> list[SourcePath]:
         """Return the names under which the same files (device and inode) were read: looks at everything known."""
@@ -156,4 +181,4 @@ class FingerprintCache:
         mounts = body[at + name_bytes : at + name_bytes + mount_bytes].decode().split("\n")[:-1]
         rows = zip(zip(*columns[:5], strict=True), hashes, columns[5], strict=True)
         self._known = dict(zip(map(SourcePath, names), rows, strict=True))
-        self.mounts = frozenset(map(SourcePath, mounts))
+        self._mounts = frozenset(map(SourcePath, mounts))

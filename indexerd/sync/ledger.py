@@ -42,10 +42,7 @@ class Known:
         self.indexed: dict[SourcePath, ContentHash] = dict(indexed)
         # Paths and hashes are most of what is kept here for each document: the cache shares ours, and we its.
         cache.keep_only(self.indexed)
-        for path, known in self.indexed.items():
-            found = cache.hash_of(path)
-            if found == known:
-                self.indexed[path] = found
+        self.indexed.update((path, known) for path, known in cache.hashes() if known == self.indexed[path])
         # Sorted, so that the documents below a folder are one range.
         self.paths: list[SourcePath] = sorted(self.indexed)
         self.cache = cache
@@ -218,6 +215,9 @@ def is_within(path: SourcePath, scope: Collection[SourcePath]) -> bool:
 def documents_of(snapshot: Snapshot) -> Iterator[tuple[SourcePath, ContentHash]]:
     """Yield every living document with its hash, in no order."""
     for live in snapshot.segments:
-        paths, indexes = live.data.paths, np.flatnonzero(live.live)
-        hashes = np.ascontiguousarray(np.asarray(live.data.content_hashes)[indexes]).view(_HASH).ravel()
-        yield from zip(map(paths.__getitem__, indexes.tolist()), map(ContentHash, hashes.tolist()), strict=True)
+        indexes = np.flatnonzero(live.live)
+        paths = live.data.path_table.table.slices(indexes)
+        hashes = np.ascontiguousarray(np.asarray(live.data.content_hashes)[indexes]).view(_HASH).ravel().tolist()
+        yield from (
+            (SourcePath(str(path, "utf-8")), ContentHash(known)) for path, known in zip(paths, hashes, strict=True)
+        )

@@ -30,13 +30,14 @@ def load_cache(fs: StoreFilesystem | None) -> FingerprintCache:
 
 
 def save_cache(fs: StoreFilesystem | None, cache: FingerprintCache) -> None:
-    """Write the cache; where that fails the next start reads more files than it must."""
-    if fs is None:
+    """Write the cache if it was changed; where that fails the next start reads more files than it must."""
+    if fs is None or not cache.unsaved:
         return
     with contextlib.suppress(OSError):
         fs.remove(_NEW_NAME)
     try:
         fs.write_new(_NEW_NAME, [cache.encode()])
         fs.replace(_NEW_NAME, FILE_NAME)
+        cache.unsaved = False
     except OSError as error:
         _log.warning("the fingerprints were not saved (%s); the next start reads more files than it must", error)

@@ -116,12 +116,9 @@ def _sort_files(
     """Return the files to read, and those that are surely as indexed."""
     if redo:
         return list(files), []
-    read: list[SourcePath] = []
-    unchanged: list[SourcePath] = []
-    for path, stat in files.items():
-        content_hash = indexed.get(path)
-        is_same = content_hash is not None and path not in sample and cache.believes(path, stat, content_hash)
-        (unchanged if is_same else read).append(path)
+    unchanged = [path for path in cache.believed(files, indexed) if path not in sample]
+    sure = frozenset(unchanged)
+    read = [path for path in files if path not in sure] if len(sure) < len(files) else []
     return read, unchanged
 
 

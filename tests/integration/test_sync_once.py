@@ -5,6 +5,7 @@ import stat
 
 import pytest
 
+from indexerd.clock import SystemClock
 from indexerd.errors import NotFoundError
 from indexerd.model import Settings
 from tests.fakes.sync_rig import Rig
@@ -34,6 +35,30 @@ def test_a_run_that_changes_nothing_publishes_nothing(rig):
     os.utime(path)
     touched = rig.loop.sync_once()
     assert (report.generation, report.unchanged, touched.generation, touched.unchanged) == (1, 1, 1, 1)
+
+
+class _Later(SystemClock):
+    """The time in a minute: files written now are old enough to be believed."""
+
+    def now_ns(self):
+        return super().now_ns() + 60 * 10**9
+
+
+def test_fingerprints_that_did_not_change_are_not_written(tmp_path):
+    """A run that reads nothing leaves the file of fingerprints alone; one that read something replaces it."""
+    rig = Rig(tmp_path, watch=False)
+    rig.clock = _Later()
+    with rig:
+        rig.write("a.md", "alpha")
+        rig.loop.sync_once()
+        rig.close()
+        first = (rig.state / "fingerprints").stat()
+        rig.open()
+        rig.loop.sync_once()
+        assert (rig.state / "fingerprints").stat() == first
+        rig.write("b.md", "beta")
+        rig.loop.sync_once()
+        assert (rig.state / "fingerprints").stat() != first
 
 
 def test_the_last_file_removed_leaves_an_empty_index(rig):

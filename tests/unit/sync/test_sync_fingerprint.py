@@ -116,3 +116,21 @@ def test_what_is_forgotten_is_gone():
     cache.forget(SourcePath("never.md"))
     cache.keep_only([SourcePath("b.md"), SourcePath("z.md")])
     assert [path for path in ("a.md", "b.md", "c.md", "z.md") if cache.get(path)] == ["b.md"]
+
+
+def test_a_cache_knows_whether_it_was_changed():
+    """What was read from bytes is as saved until something in it differs; forgetting nothing is no change."""
+    cache = FingerprintCache.decode(filled({SourcePath("a.md"): (OLD, HASH, NOW)}, ["m"]).encode())
+    cache.forget(SourcePath("never.md"))
+    cache.keep_only([SourcePath("a.md")])
+    cache.mounts = frozenset({SourcePath("m")})
+    assert not cache.unsaved
+    changes = (
+        lambda: cache.record(SourcePath("a.md"), OLD, HASH, NOW + 1),
+        lambda: setattr(cache, "mounts", frozenset()),
+        lambda: cache.forget(SourcePath("a.md")),
+    )
+    for change in changes:
+        cache.unsaved = False
+        change()
+        assert cache.unsaved
