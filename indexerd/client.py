@@ -15,14 +15,17 @@ from types import TracebackType
 from typing import Self
 
 from indexerd.errors import (
+    GENERATION_CODES,
     BudgetError,
     BusyError,
     ForbiddenError,
     FrameTooLargeError,
+    GenerationError,
     IndexerdError,
     NotFoundError,
     RequestError,
     ShutdownError,
+    StillIndexedError,
     StoreError,
     UnknownFieldError,
     UnreachableError,
@@ -35,6 +38,7 @@ _BY_CODE: Mapping[str, type[IndexerdError]] = {
     "method_not_found": NotFoundError,
     "forbidden": ForbiddenError,
     "budget_too_small": BudgetError,
+    "still_indexed": StillIndexedError,
     "too_large": FrameTooLargeError,
     "busy": BusyError,
     "timeout": BusyError,
@@ -169,6 +173,8 @@ def _remote(error: Mapping[str, object]) -> IndexerdError:
         rebuilt = UnknownFieldError(str(data.get("field", "")))
         rebuilt.args = (message,)
         return rebuilt
+    if code in GENERATION_CODES:
+        return GenerationError(code, message)
     return _BY_CODE.get(code, IndexerdError)(message)
 
 

@@ -51,10 +51,31 @@ class ForbiddenError(RequestError):
     code = "forbidden"
 
 
+GENERATION_CODES = ("generation_not_kept", "generation_damaged", "other_store")
+
+
+class GenerationError(RequestError):
+    """An older generation cannot be answered from: ask for another one, or for the current one.
+
+    Attributes:
+        code: One of `GENERATION_CODES`.
+    """
+
+    def __init__(self, code: str, message: str) -> None:
+        self.code = code
+        super().__init__(message)
+
+
 class BudgetError(RequestError):
     """The evidence budget cannot hold the guard: raise the budget."""
 
     code = "budget_too_small"
+
+
+class StillIndexedError(RequestError):
+    """What was to be erased is indexed: remove the file, exclude it, or keep its current version."""
+
+    code = "still_indexed"
 
 
 class FrameTooLargeError(RequestError):

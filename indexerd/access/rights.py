@@ -125,15 +125,18 @@ def _decided(document: Document, access: AccessRules) -> Rights:
     )
 
 
+def may_see(document_rights: Rights, roles: frozenset[str]) -> bool:
+    """Return whether a caller with `roles` sees the document on some day or other."""
+    return not document_rights.withheld and all(not roles.isdisjoint(entry) for entry in document_rights.acl)
+
+
 def admits(document_rights: Rights, roles: frozenset[str], as_of: date) -> bool:
     """Return whether a caller with `roles` sees the document on that day."""
-    if document_rights.withheld:
-        return False
     if document_rights.valid_from is not None and as_of < document_rights.valid_from:
         return False
     if document_rights.valid_to is not None and as_of >= document_rights.valid_to:
         return False
-    return all(not roles.isdisjoint(entry) for entry in document_rights.acl)
+    return may_see(document_rights, roles)
 
 
 def superseded(visible: Mapping[_Key, Rights]) -> frozenset[_Key]:

@@ -36,6 +36,10 @@ RPC_NUMBERS: Mapping[str, int] = MappingProxyType(
         "protocol_mismatch": -32007,
         "store_error": -32008,
         "timeout": -32009,
+        "generation_not_kept": -32010,
+        "generation_damaged": -32011,
+        "other_store": -32012,
+        "still_indexed": -32013,
     }
 )
 

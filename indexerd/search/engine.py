@@ -33,6 +33,7 @@ from indexerd.search.freshness import Prover
 from indexerd.search.hits import HitMaker
 from indexerd.search.outcome import REASONS, AbstentionReason, Hit, Rejected, RejectionCode, SearchOutcome, Seen
 from indexerd.search.rank import Candidate, Ranking, WordFigures
+from indexerd.search.recall import StoredProver
 from indexerd.search.recent import Recent, recent_of
 from indexerd.search.request import SearchRequest
 from indexerd.search.rights import Caller, hides, rights_of
@@ -75,6 +76,7 @@ class Surroundings:
         modified: Modification times for `since`, `until` and sorting; None to read them from the sources.
         building: Whether the first index is not complete yet.
         seen: What an earlier search of this query saw of sources; not read again where the snapshot holds just that.
+        now: Where the snapshot is one of the past, the current one; then text and proof come from what is kept.
     """
 
     rules: AccessRules
@@ -86,6 +88,7 @@ class Surroundings:
     modified: ModifiedNs | None = None
     building: bool = False
     seen: Mapping[SourcePath, Seen] = field(default_factory=dict)
+    now: "Snapshot | None" = None
 
 
 def search(  # noqa: PLR0913 - the seam's fields are spelled out for its callers
@@ -101,6 +104,7 @@ def search(  # noqa: PLR0913 - the seam's fields are spelled out for its callers
     modified: ModifiedNs | None = None,
     building: bool = False,
     seen: Mapping[SourcePath, Seen] = MappingProxyType({}),
+    now: "Snapshot | None" = None,
 ) -> SearchOutcome:
     """Search a snapshot and prove what is found. See `Surroundings` for the arguments.
 
@@ -113,7 +117,7 @@ def search(  # noqa: PLR0913 - the seam's fields are spelled out for its callers
     """
     around = Surroundings(
         rules=rules, held=held, sources=sources, clock=clock, settings=settings, roots=roots, modified=modified,
-        building=building, seen=seen,
+        building=building, seen=seen, now=now,
     )  # fmt: skip
     return _Search(snapshot, request, around).outcome()
 
@@ -136,7 +140,16 @@ class _Search:
         # A few more than k: some will be duplicates, or of one document.
         self.expected = request.k + 8 if request.k else self.view.n + 1
         self.known_units: dict[frozenset[int], list[Unit]] = {}
-        self.prover = Prover(around.sources, around.clock, self._hides, around.seen, bounded=request.k > 0)
+        self.prover = self._prover()
+
+    def _prover(self) -> Prover | StoredProver:
+        around, bounded = self.around, self.request.k > 0
+        if around.now is None:
+            return Prover(around.sources, around.clock, self._hides, around.seen, bounded=bounded)
+        return StoredProver(
+            self.snapshot, around.now, sources=around.sources, clock=around.clock, settings=around.settings,
+            rules=around.rules, roles=self.request.roles, bounded=bounded,
+        )  # fmt: skip
 
     def _weight(self, word: QueryWord, figures: WordFigures) -> float:
         """Return what a word weighs in coverage: one that no passage holds, as much as one that a single holds."""

@@ -11,7 +11,7 @@ See: docs/consistency.md (proof).
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Protocol
 
 from indexerd.digests import content_hash
 from indexerd.model import Chunk, ContentHash, SourcePath
@@ -29,12 +29,12 @@ class Proved:
 
     Attributes:
         data: Raw bytes.
-        modified_ns: Modification time at the read.
+        modified_ns: Modification time at the read; None for text that is kept: of files no times are.
         validated_at_ns: When they were read.
     """
 
     data: bytes
-    modified_ns: int
+    modified_ns: int | None
     validated_at_ns: int
 
 
@@ -51,6 +51,18 @@ class Hidden:
 
 
 Verdict = Proved | Unproved | Hidden
+
+
+class Proof(Protocol):
+    """What proves documents for one search."""
+
+    def document(self, source_path: SourcePath, expected: ContentHash) -> Verdict:
+        """Prove a document whose bytes have this hash."""
+        ...
+
+    def mismatch(self, source_path: SourcePath) -> Unproved:
+        """Record that a passage of a proved document is not what the index says."""
+        ...
 
 
 class Prover:

@@ -105,7 +105,7 @@ class Hit(NamedTuple):
         matched_terms: Words of the query that the chunk holds, in query order.
         unsafe: Finding that makes the document unsafe; the one nearest to the chunk.
         path: Absolute path as bytes; None if its root is gone.
-        modified_ns: Modification time of the file that was read.
+        modified_ns: Modification time of the file that was read; None where its text is kept text.
         validated_at_ns: When the bytes were read.
         explain: Parts of the score, if asked for; `boost` apart.
     """
@@ -132,7 +132,7 @@ class Hit(NamedTuple):
     metadata: Mapping[str, MetadataValue]
     tags: tuple[str, ...]
     columns: str
-    modified_ns: int
+    modified_ns: int | None
     validated_at_ns: int
     explain: tuple[Part, ...] | None = None
     boost: float = 1.0

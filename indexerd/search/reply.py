@@ -33,6 +33,7 @@ def as_json(outcome: SearchOutcome, snapshot: "Snapshot") -> Json:
         "durable": snapshot.durable,
         "settings": snapshot.settings,
         "query": outcome.request.text,
+        "request": request_json(outcome),
         "as_of": outcome.as_of.isoformat(),
         "candidates": outcome.candidates,
         "hits": [hit_json(hit) for hit in outcome.hits],
@@ -46,6 +47,45 @@ def as_json(outcome: SearchOutcome, snapshot: "Snapshot") -> Json:
         "rejected_counts": dict(outcome.rejected_counts),
         "evidence": None if outcome.evidence is None else _evidence_json(outcome.evidence),
     }
+
+
+def request_json(outcome: SearchOutcome) -> Json:
+    """Return what was asked, every default and the day spelled out: asked again it is the same question."""
+    asked = outcome.request
+    where: dict[str, list[str]] = {}
+    for key, value in asked.where:
+        where.setdefault(key, []).append(value)
+    fields: Json = {
+        "method": "evidence" if asked.evidence else "query",
+        "text": asked.text,
+        "k": asked.k,
+        "roles": sorted(asked.roles),
+        "as_of": outcome.as_of.isoformat(),
+        "paths": list(asked.paths),
+        "tags": list(asked.tags),
+        "where": where,
+        "since": None if asked.since_ns is None else _microsecond(asked.since_ns),
+        "until": None if asked.until_ns is None else _microsecond(asked.until_ns),
+        "must": list(asked.must),
+        "phrase": list(asked.phrase),
+        "not": list(asked.exclude),
+        "prefix": asked.prefix,
+        "sort": asked.sort,
+        "max_per_document": asked.max_per_document,
+        "distinct": asked.distinct,
+        "explain": asked.explain,
+        "trace": asked.trace,
+    }
+    if asked.evidence:
+        budget = {"budget_chars": asked.budget_chars}
+        if asked.budget_tokens is not None:
+            budget = {"budget_tokens": asked.budget_tokens}
+        fields |= {**budget, "context": asked.context, "min_coverage": asked.min_coverage}
+    return fields
+
+
+def _microsecond(moment_ns: int) -> str:
+    return (_EPOCH + datetime.timedelta(microseconds=moment_ns // 1000)).isoformat()
 
 
 def hit_json(hit: Hit) -> Json:
@@ -75,7 +115,7 @@ def hit_json(hit: Hit) -> Json:
         "document_hash": hit.document_hash.hex(),
         "metadata": {key: _metadata_json(value) for key, value in hit.metadata.items()},
         "tags": list(hit.tags),
-        "modified": iso_utc(hit.modified_ns),
+        "modified": None if hit.modified_ns is None else iso_utc(hit.modified_ns),
         "validated_at": iso_utc(hit.validated_at_ns),
     }
     if hit.explain is not None:

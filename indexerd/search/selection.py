@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 from indexerd.digests import chunk_id, document_id
 from indexerd.model import Chunk, ChunkId, ContentHash, SourcePath
-from indexerd.search.freshness import Hidden, Proved, Prover, Unproved, passage
+from indexerd.search.freshness import Hidden, Proof, Proved, Unproved, passage
 from indexerd.search.outcome import REASONS, Rejected, RejectionCode
 from indexerd.search.rank import Candidate
 from indexerd.search.request import SearchRequest
@@ -60,7 +60,7 @@ class Selection:
         self,
         view: View,
         request: SearchRequest,
-        prover: Prover,
+        prover: Proof,
         share_of: Callable[[Candidate], float],
         is_unsafe: Callable[[Candidate], bool],
     ) -> None:

@@ -45,7 +45,7 @@ class Condition:
         snapshot, identity = self._parts.store.snapshot(), self._parts.identity
         withheld = self._visibility.withheld(snapshot)
         try:
-            kept = self._parts.store.generations()
+            kept = self._parts.store.past().generations()
         except StoreLockedError:
             # Who reads beside the writer does not know what that keeps.
             kept = ()

@@ -60,7 +60,7 @@ class Listing:
         deleted = fields.flag("deleted")
         fields.close()
         snapshot = self._parts.store.snapshot()
-        found = self._deleted(snapshot, caller, wanted) if deleted else self._living(snapshot, wanted)
+        found = self._deleted(caller, wanted) if deleted else self._living(snapshot, wanted)
         page, more = _page(found, wanted.limit)
         return {
             "protocol": PROTOCOL_VERSION,
@@ -118,11 +118,11 @@ class Listing:
             "held": path in held,
         }
 
-    def _deleted(self, snapshot: Snapshot, caller: Caller, wanted: _Wanted) -> Iterator[Json]:
+    def _deleted(self, caller: Caller, wanted: _Wanted) -> Iterator[Json]:
         """List tombstones; they carry no rights any more, so only an owner sees them."""
         caller.require_owner("the list of deleted documents")
         after = wanted.after.encode()
-        for gone in snapshot.deleted():
+        for gone in self._parts.store.past().deleted():
             path = gone.source_path
             if path.startswith(wanted.prefix) and (not after or path.encode() > after):
                 last = gone.content_hash.hex() if gone.content_hash is not None else None
@@ -145,7 +145,7 @@ class Listing:
                 "updated": info.updated,
                 "deleted": info.deleted,
             }
-            for info in self._parts.store.generations()
+            for info in self._parts.store.past().generations()
         ]
         return {"protocol": PROTOCOL_VERSION, "generations": kept}
 

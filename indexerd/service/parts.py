@@ -17,14 +17,14 @@ from indexerd.ports import Clock, SourceFault, SourceRead, Sources
 from indexerd.search.outcome import SearchOutcome, Seen
 from indexerd.search.request import SearchRequest
 from indexerd.service.callers import Admission
-from indexerd.store import GenerationInfo, Snapshot
+from indexerd.store import Erased, Past, Snapshot, Versions
 from indexerd.sync.status import Barrier, SyncReport, SyncStatus
 
 
 class Engine(Protocol):
     """The search, with everything that does not change from request to request already given."""
 
-    def __call__(
+    def __call__(  # noqa: PLR0913 - the seam's fields are spelled out
         self,
         snapshot: Snapshot,
         request: SearchRequest,
@@ -32,8 +32,18 @@ class Engine(Protocol):
         held: frozenset[SourcePath],
         building: bool,
         seen: Mapping[SourcePath, Seen],
+        now: Snapshot | None = None,
     ) -> SearchOutcome:
-        """Search one snapshot; documents in `held` are not eligible, what is `seen` was read for this query already."""
+        """Search one snapshot.
+
+        Args:
+            snapshot: The current generation, or one of the past.
+            request: What to search for.
+            held: Documents that are not eligible.
+            building: Whether the first index is not complete yet.
+            seen: What was read for this query already.
+            now: The current generation where the snapshot is one of the past.
+        """
         ...
 
 
@@ -49,12 +59,12 @@ class Generations(Protocol):
         """Return the current generation."""
         ...
 
-    def generations(self) -> tuple[GenerationInfo, ...]:
-        """Return every kept generation, oldest first."""
+    def past(self) -> Past:
+        """Return what is kept of older generations."""
         ...
 
-    def open_generation(self, generation: int) -> Snapshot | None:
-        """Return a kept generation; None if it is not kept."""
+    def erase(self, source_path: SourcePath, *, keep_current: bool = False) -> Erased:
+        """Erase a document from every kept generation, or all versions of it but the current one."""
         ...
 
     def pin(self, generation: int) -> None:
@@ -101,6 +111,7 @@ class Parts:
     """Everything the service works with.
 
     Attributes:
+        versions: Of this program, to be compared with those of a generation.
         extra_status: Further facts for the owner's `status`, such as the server's figures.
         stop: Asks the process to end; returns at once.
     """
@@ -116,4 +127,5 @@ class Parts:
     admission: Admission
     identity: Identity
     stop: Callable[[], None]
+    versions: Versions
     extra_status: Callable[[], Mapping[str, object]] = dict

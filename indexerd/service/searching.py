@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Literal
 
-from indexerd.errors import NotFoundError, RequestError
+from indexerd.errors import GenerationError, RequestError
 from indexerd.model import SourcePath
 from indexerd.ports import SourceFault, SourceRead
 from indexerd.protocol import PROTOCOL_VERSION
@@ -21,9 +21,11 @@ from indexerd.protocol.fields import Fields
 from indexerd.protocol.messages import Payload
 from indexerd.search import as_json
 from indexerd.search.outcome import SearchOutcome, Seen
+from indexerd.search.reply import request_json
 from indexerd.search.request import DEFAULT_BUDGET_CHARS, SORTS, SearchRequest, Sort, moment_ns
 from indexerd.service.callers import Caller
 from indexerd.service.parts import Parts
+from indexerd.service.recalling import recall
 from indexerd.service.rendering import Json, keep_sendable
 from indexerd.service.visibility import Visibility
 from indexerd.store import Snapshot
@@ -49,12 +51,14 @@ class Asked:
         wait_seconds: How long barrier and repair may take.
         generation: Which generation to answer from; None for the current one.
         after: How many hits the caller has already.
+        store_id: The store that `generation` is of, if the caller says so.
     """
 
     request: SearchRequest
     wait_seconds: float
     generation: int | None
     after: int
+    store_id: str | None
 
 
 def read_asked(params: Payload, caller: Caller, now_ns: Callable[[], int], *, evidence: bool) -> Asked:
@@ -69,8 +73,9 @@ def read_asked(params: Payload, caller: Caller, now_ns: Callable[[], int], *, ev
     wait_ms = min(fields.integer("wait_ms", _DEFAULT_WAIT_MS, high=_LONGEST_WAIT_MS) or 0, longest_ms)
     generation = fields.integer("generation")
     after = fields.integer("after", 0) or 0
+    store_id = fields.text("store_id")
     fields.close()
-    return Asked(request=request, wait_seconds=wait_ms / 1000, generation=generation, after=after)
+    return Asked(request=request, wait_seconds=wait_ms / 1000, generation=generation, after=after, store_id=store_id)
 
 
 def _read_request(fields: Fields, caller: Caller, now_ns: Callable[[], int], *, evidence: bool) -> SearchRequest:
@@ -119,7 +124,8 @@ def _count(fields: Fields, name: str, default: int) -> int:
 
 
 def _moment(text: str | None, now_ns: Callable[[], int]) -> int | None:
-    return None if text is None else moment_ns(text, now_ns())
+    # To the microsecond: that is what the reply can say of it, so that the same can be asked again.
+    return None if text is None else moment_ns(text, now_ns()) // 1000 * 1000
 
 
 def _sort(fields: Fields) -> Sort:
@@ -135,6 +141,7 @@ def _context(fields: Fields) -> int | Literal["section"]:
 class _Found:
     snapshot: Snapshot
     outcome: SearchOutcome
+    historical: Json | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +176,7 @@ class Searching:
         """
         clock = self._parts.clock
         asked = read_asked(params, caller, clock.now_ns, evidence=evidence)
+        self._refuse_other_store(asked)
         started = clock.monotonic()
         deadline = started + asked.wait_seconds
         kept = 0.0 if asked.generation is not None else min(asked.wait_seconds * 3 / 4, _KEPT_FOR_REPAIR_SECONDS)
@@ -176,14 +184,17 @@ class Searching:
         if barrier.state == "pending" and not may_wait and asked.wait_seconds > 0:
             return None
         building = barrier.state == "building"
-        found = self._search(self._snapshot(caller, asked), asked, building=building)
         waited = barrier.waited_seconds
+        if asked.generation is not None and (caller.is_owner or asked.generation != self._shown_now(caller, asked)):
+            found = self._recalled(caller, asked)
+            return self._reply(caller, asked, found, _Timing(barrier, waited, clock.monotonic() - started - waited))
+        found = self._search(self._parts.store.snapshot(), asked, building=building)
         if found.outcome.unproved and clock.monotonic() < deadline:
             if not may_wait:
                 return None
             found, waited_more = self._repaired(found, asked, deadline, building=building)
             waited += waited_more
-        if barrier.state != "current" and asked.generation is None and clock.monotonic() < deadline:
+        if barrier.state != "current" and clock.monotonic() < deadline:
             found, barrier, waited_more = self._waited_on(found, asked, barrier, deadline)
             waited += waited_more
         timing = _Timing(barrier, waited, clock.monotonic() - started - waited)
@@ -204,10 +215,6 @@ class Searching:
             The last search, and the seconds spent waiting.
         """
         parts, seen, waited = self._parts, dict[SourcePath, Seen](), 0.0
-        if asked.generation is not None:
-            # There is nothing newer to look at in a fixed generation; the files are looked at all the same.
-            parts.sync.repair(_reads(found.outcome.unproved), parts.clock.monotonic())
-            return found, waited
         while (before := parts.clock.monotonic()) < deadline and found.outcome.unproved:
             known = _reads(seen)
             seen.update(found.outcome.unproved)
@@ -241,16 +248,22 @@ class Searching:
         is_whole = not newer.outcome.unproved or bool(found.outcome.unproved)
         return (newer, rest, waited) if is_whole else (found, barrier, waited)
 
-    def _snapshot(self, caller: Caller, asked: Asked) -> Snapshot:
-        current, generation = self._parts.store.snapshot(), asked.generation
-        shown = self._shown_generation(caller, asked, current)
-        if generation is None or generation == shown:
-            return current
-        # Older generations are the owner's: their numbers would tell others what they may not see.
-        kept = self._parts.store.open_generation(generation) if caller.is_owner else None
-        if kept is None:
-            raise NotFoundError(f"generation {generation} is not kept; the current one is {shown}")
-        return kept
+    def _refuse_other_store(self, asked: Asked) -> None:
+        store_id = self._parts.store.store_id
+        if asked.store_id not in {None, store_id}:
+            raise GenerationError("other_store", f"this is store {store_id}, not {asked.store_id}")
+
+    def _recalled(self, caller: Caller, asked: Asked) -> _Found:
+        assert asked.generation is not None
+        if not caller.is_owner:
+            # Older generations are the owner's: their numbers would tell others what they may not see.
+            shown = self._shown_now(caller, asked)
+            message = f"generation {asked.generation} is not kept; the current one is {shown}"
+            raise GenerationError("generation_not_kept", message)
+        return _Found(*recall(self._parts, asked.request, asked.generation))
+
+    def _shown_now(self, caller: Caller, asked: Asked) -> int:
+        return self._shown_generation(caller, asked, self._parts.store.snapshot())
 
     def _shown_generation(self, caller: Caller, asked: Asked, snapshot: Snapshot) -> int:
         if caller.is_owner:
@@ -264,6 +277,7 @@ class Searching:
         result: Json = {
             "protocol": PROTOCOL_VERSION,
             **as_json(outcome, snapshot),
+            "historical": found.historical,
             "took_ms": round(timing.took * 1000, 3),
             "freshness": {"state": state},
         }
@@ -272,6 +286,7 @@ class Searching:
         else:
             # Becoming durable follows each publish, also of what this caller may not see.
             del result["durable"]
+            result["request"] = {name: value for name, value in request_json(outcome).items() if name != "roles"}
             result["generation"] = self._shown_generation(caller, asked, snapshot)
         if not asked.request.evidence:
             del result["evidence"]

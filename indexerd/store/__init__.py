@@ -1,21 +1,25 @@
 """The store: generations of segments in one state directory, published atomically and read without locks."""
 
 from indexerd.store.dump import canonical_digest, canonical_dump
+from indexerd.store.erasure import Erased
+from indexerd.store.history import DeletedDocument, GenerationInfo, Past, no_past
+from indexerd.store.manifest import Versions
 from indexerd.store.merge_process import MergeProcess
-from indexerd.store.opening import form_roots, open_reader, open_store
+from indexerd.store.opening import form_roots, open_past, open_reader, open_store
 from indexerd.store.parts import LiveSegment
 from indexerd.store.prepared import PreparedGeneration
 from indexerd.store.recover import OpeningReport
 from indexerd.store.retention import History
 from indexerd.store.slots import Change, KnownRoot
-from indexerd.store.snapshot import DeletedDocument, Snapshot
-from indexerd.store.statistics import GenerationInfo, StoreStatistics
+from indexerd.store.snapshot import Snapshot
+from indexerd.store.statistics import StoreStatistics
 from indexerd.store.verify import Finding, fsck
 from indexerd.store.writer import Store
 
 __all__ = [
     "Change",
     "DeletedDocument",
+    "Erased",
     "Finding",
     "GenerationInfo",
     "History",
@@ -23,14 +27,18 @@ __all__ = [
     "LiveSegment",
     "MergeProcess",
     "OpeningReport",
+    "Past",
     "PreparedGeneration",
     "Snapshot",
     "Store",
     "StoreStatistics",
+    "Versions",
     "canonical_digest",
     "canonical_dump",
     "form_roots",
     "fsck",
+    "no_past",
+    "open_past",
     "open_reader",
     "open_store",
 ]

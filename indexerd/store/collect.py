@@ -10,6 +10,7 @@ See: docs/consistency.md (collection).
 """
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 
 from indexerd.ports import StoreFilesystem
 from indexerd.store.layout import FileName, parse_name
@@ -41,6 +42,25 @@ def collect_garbage(fs: StoreFilesystem, live: Callable[[], frozenset[str]], dam
             _quarantine(fs, name)
     removed = sum(remove_quietly(fs, name) for name in garbage if name not in damaged)
     return removed + _trim_quarantine(fs)
+
+
+def remove_traces(fs: StoreFilesystem, live: Callable[[], frozenset[str]]) -> None:
+    """Remove every file of ours that is not live, those kept for a look as well, and make that outlive a power cut.
+
+    Args:
+        fs: The state directory.
+        live: Returns the names that must stay; asked after the directory was listed.
+
+    Raises:
+        OSError: One of them is still there, or its name may come back. Try again.
+    """
+    names = fs.names()
+    staying = live()
+    for name in names:
+        if isinstance(parse_name(name), FileName) and name not in staying:
+            with suppress(FileNotFoundError):
+                fs.remove(name)
+    fs.flush_directory()
 
 
 def _is_garbage(name: str, staying: frozenset[str]) -> bool:

@@ -16,7 +16,7 @@ from indexerd.store.codec import pack, seal, unpack, unseal
 from indexerd.store.layout import FileName, Kind
 
 MAGIC = b"IDXDMANI"
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 
 
 class FileRef(NamedTuple):
@@ -54,6 +54,21 @@ class SegmentRef(NamedTuple):
         return self.file.name(Kind.SEGMENT)
 
 
+class Versions(NamedTuple):
+    """What an answer depends on beside content and settings: a generation is answered from exactly as then by equals.
+
+    Attributes:
+        analyzer: Version of the analysis and of what it is built on.
+        ranking: Version of everything between words and reply.
+    """
+
+    analyzer: str
+    ranking: int
+
+
+UNKNOWN_VERSIONS = Versions("", 0)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Manifest:
     """One generation.
@@ -65,6 +80,8 @@ class Manifest:
         documents: Live documents.
         chunks: Chunks of live documents.
         text_bytes: Bytes of the live documents' sources.
+        versions: Of the program that published it.
+        erased: Documents that were live in it and have been erased since.
     """
 
     generation: int
@@ -73,12 +90,19 @@ class Manifest:
     documents: int
     chunks: int
     text_bytes: int
+    versions: Versions = UNKNOWN_VERSIONS
+    erased: int = 0
+
+
+NO_GENERATION = Manifest(generation=0, settings="", segments=(), documents=0, chunks=0, text_bytes=0)
+"""What stands for a manifest where nothing was published; never written."""
 
 
 def encode_manifest(manifest: Manifest) -> bytes:
     """Return the manifest file's bytes."""
     counts = (manifest.documents, manifest.chunks, manifest.text_bytes)
-    return seal(MAGIC, FORMAT_VERSION, pack((manifest.generation, manifest.settings, manifest.segments, counts)))
+    about = (manifest.generation, manifest.settings, *manifest.versions)
+    return seal(MAGIC, FORMAT_VERSION, pack((about, manifest.segments, (*counts, manifest.erased))))
 
 
 def decode_manifest(data: bytes | memoryview, where: str) -> Manifest:
@@ -127,11 +151,11 @@ def is_count(value: Any) -> bool:
 
 
 def _manifest(value: Any) -> Manifest:
-    generation, settings, segments, (documents, chunks, text_bytes) = value
+    (generation, settings, analyzer, ranking), segments, (documents, chunks, text_bytes, erased) = value
     refs = tuple(SegmentRef(file_ref(file), newest) for file, newest in segments)
-    numbers = (generation, documents, chunks, text_bytes, *(ref.generation for ref in refs))
-    if not (all(map(is_count, numbers)) and isinstance(settings, str)):
-        raise ValueError("a number or the settings are malformed")
+    numbers = (generation, ranking, documents, chunks, text_bytes, erased, *(ref.generation for ref in refs))
+    if not (all(map(is_count, numbers)) and isinstance(settings, str) and isinstance(analyzer, str)):
+        raise ValueError("a number, the settings or the versions are malformed")
     return Manifest(
         generation=generation,
         settings=settings,
@@ -139,4 +163,6 @@ def _manifest(value: Any) -> Manifest:
         documents=documents,
         chunks=chunks,
         text_bytes=text_bytes,
+        versions=Versions(analyzer, ranking),
+        erased=erased,
     )

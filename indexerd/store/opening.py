@@ -15,8 +15,10 @@ from indexerd.errors import CorruptionError, ForeignStoreError, StoreLockedError
 from indexerd.model import Root
 from indexerd.ports import Clock, StoreFilesystem
 from indexerd.store.durability import Durability
+from indexerd.store.history import Past
 from indexerd.store.layout import SlotName
 from indexerd.store.ledger import Numbers
+from indexerd.store.manifest import UNKNOWN_VERSIONS, Versions
 from indexerd.store.merge_process import MergeProcess
 from indexerd.store.recover import Found, look
 from indexerd.store.retention import DEFAULT_HISTORY, History
@@ -39,6 +41,7 @@ def open_store(  # noqa: PLR0913 (what a store is opened with, by name)
     roots: Sequence[Root] = (),
     history: History = DEFAULT_HISTORY,
     merger: MergeProcess | None = None,
+    versions: Versions = UNKNOWN_VERSIONS,
 ) -> Store:
     """Open a state directory for writing.
 
@@ -52,6 +55,7 @@ def open_store(  # noqa: PLR0913 (what a store is opened with, by name)
         roots: What the store is opened for; none to take it as it is.
         history: Which older generations are kept.
         merger: Carries out heavy merges; None to do them where they are asked for.
+        versions: Of this program; each generation that it publishes keeps them.
 
     Raises:
         StoreLockedError: Another process writes here. Use its daemon, or stop it.
@@ -61,7 +65,7 @@ def open_store(  # noqa: PLR0913 (what a store is opened with, by name)
     try:
         _lock(fs)
         found = look(fs, history=True)
-        origin = _origin(fs, found, _known_roots(found, roots), merger)
+        origin = _origin(fs, found, _known_roots(found, roots), merger, versions)
     except BaseException:
         fs.close()
         raise
@@ -76,17 +80,41 @@ def open_reader(fs: StoreFilesystem) -> Snapshot | None:
         FormatVersionError: It is of another format version.
         OSError: It cannot be read now.
     """
+    return _reader_snapshot(_found_beside(fs, history=False))
+
+
+def open_past(fs: StoreFilesystem) -> Past | None:
+    """Open the kept generations without a lock, beside whoever writes; None if nothing was published.
+
+    What the writer drops later cannot be opened any more: ask for a new one then. Raises as `open_reader`.
+    """
+    found = _found_beside(fs, history=True)
+    current = _reader_snapshot(found)
+    if current is None or found.chosen is None:
+        return None
+    slot, reached = found.slots[found.chosen], found.slots.get(SlotName.DURABLE)
+    return Past(
+        fs=fs,
+        slot=slot,
+        durable=frozenset(kept.generation for kept in reached.kept) if reached else frozenset[int](),
+        manifests={
+            kept.generation: found.manifests[kept.manifest] for kept in slot.kept if kept.manifest in found.manifests
+        },
+        current=current,
+    )
+
+
+def _found_beside(fs: StoreFilesystem, *, history: bool) -> Found:
+    """Look until nothing was collected under the look."""
     for _ in range(_READER_TRIES):
         before = _slot_bytes(fs)
-        found = look(fs, history=False)
+        found = look(fs, history=history)
         if found.report.state == "healthy" and not found.report.fell_back:
-            break
+            return found
         # Collection may have removed what an overtaken slot named: only an unchanged slot proves damage.
         if _slot_bytes(fs) == before:
-            break
-    else:
-        raise CorruptionError("latest", "it changed with every attempt to read it")
-    return _reader_snapshot(found)
+            return found
+    raise CorruptionError("latest", "it changed with every attempt to read it")
 
 
 def form_roots(known: Sequence[KnownRoot], roots: Sequence[Root]) -> tuple[Root, ...]:
@@ -114,7 +142,13 @@ def _known_roots(found: Found, roots: Sequence[Root]) -> tuple[KnownRoot, ...]:
     return tuple(known[path] for path in sorted(known))
 
 
-def _origin(fs: StoreFilesystem, found: Found, roots: tuple[KnownRoot, ...], merger: MergeProcess | None) -> Origin:
+def _origin(
+    fs: StoreFilesystem,
+    found: Found,
+    roots: tuple[KnownRoot, ...],
+    merger: MergeProcess | None,
+    versions: Versions,
+) -> Origin:
     state = _state(fs, found)
     reached = found.slots.get(SlotName.DURABLE)
     closed = _closed(found)
@@ -135,6 +169,7 @@ def _origin(fs: StoreFilesystem, found: Found, roots: tuple[KnownRoot, ...], mer
             revision=max((slot.revision for slot in found.slots.values()), default=0),
         ),
         merger=merger,
+        versions=versions,
         damaged=found.damaged,
     )
 

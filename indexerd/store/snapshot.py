@@ -11,26 +11,12 @@ See: docs/consistency.md (snapshots).
 import heapq
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
-from indexerd.model import ContentHash, SourcePath
+from indexerd.model import SourcePath
+from indexerd.store.manifest import NO_GENERATION, Manifest, Versions
 from indexerd.store.parts import LiveSegment, Part, Stored
-
-
-class DeletedDocument(NamedTuple):
-    """A document that is gone.
-
-    Attributes:
-        source_path: Its name.
-        content_hash: SHA-256 of its last version, if that is still known.
-        generation: The one that deleted it, or a later one that merging put it with.
-    """
-
-    source_path: SourcePath
-    content_hash: ContentHash | None
-    generation: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -47,6 +33,8 @@ class Snapshot:
         chunk_count: Their chunks.
         unsafe_chunk_count: Those of documents that the safety gate marked.
         stored: The segments as they lie in the state directory, oldest first.
+        versions: Of the program that published it.
+        erased: Documents that were live in it and have been erased since.
     """
 
     store_id: str
@@ -58,6 +46,8 @@ class Snapshot:
     chunk_count: int
     unsafe_chunk_count: int
     stored: tuple[Stored, ...]
+    versions: Versions
+    erased: int
 
     def find(self, source_path: SourcePath) -> tuple[LiveSegment, int] | None:
         """Return where a living document lies, or None."""
@@ -73,41 +63,28 @@ class Snapshot:
         for _, _, segment, index in heapq.merge(*walks, key=lambda item: item[:2]):
             yield segment, index
 
-    def deleted(self) -> tuple[DeletedDocument, ...]:
-        """Return what is still known of documents that are gone, by source path. Merging forgets them."""
-        found: dict[SourcePath, DeletedDocument] = {}
-        for stored in self.stored:
-            for path in stored.data.tombstones:
-                found[path] = DeletedDocument(path, self._last_hash(path), stored.ref.generation)
-        return tuple(found[path] for path in sorted(found, key=str.encode) if self.find(path) is None)
 
-    def _last_hash(self, path: SourcePath) -> ContentHash | None:
-        for stored in reversed(self.stored):
-            index = stored.data.find(path)
-            if index >= 0:
-                return ContentHash(bytes(stored.data.content_hashes[index]))
-        return None
-
-
-def make_snapshot(*, store_id: str, generation: int, durable: bool, settings: str, parts: Sequence[Part]) -> Snapshot:
+def make_snapshot(*, store_id: str, manifest: Manifest, durable: bool, parts: Sequence[Part]) -> Snapshot:
     """Return a snapshot with its counts added up."""
     segments = tuple(part.view for part in parts)
     return Snapshot(
         store_id=store_id,
-        generation=generation,
+        generation=manifest.generation,
         durable=durable,
-        settings=settings,
+        settings=manifest.settings,
         segments=segments,
         document_count=sum(segment.document_count for segment in segments),
         chunk_count=sum(segment.chunk_count for segment in segments),
         unsafe_chunk_count=sum(segment.unsafe_chunk_count for segment in segments),
         stored=tuple(stored for part in parts for stored in part.stored),
+        versions=manifest.versions,
+        erased=manifest.erased,
     )
 
 
 def empty_snapshot() -> Snapshot:
     """Return the snapshot of a store in which nothing was ever published."""
-    return make_snapshot(store_id="", generation=0, durable=False, settings="", parts=())
+    return make_snapshot(store_id="", manifest=NO_GENERATION, durable=False, parts=())
 
 
 def _walk(segment: LiveSegment, number: int) -> Iterator[tuple[bytes, int, LiveSegment, int]]:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from indexerd.store.layout import Kind
-from indexerd.store.manifest import FileRef, Manifest
+from indexerd.store.manifest import NO_GENERATION, FileRef, Manifest, Versions
 from indexerd.store.parts import Part, Stored, appended, join, kill, new_part, settled
 from indexerd.store.slots import Change, KeptGeneration, KnownRoot, Slot
 from indexerd.store.snapshot import Snapshot, make_snapshot
@@ -60,20 +60,14 @@ class State:
 
 def empty_state(store_id: str) -> State:
     """Return the state before the first publish."""
-    snapshot = make_snapshot(store_id=store_id, generation=0, durable=False, settings="", parts=())
+    snapshot = make_snapshot(store_id=store_id, manifest=NO_GENERATION, durable=False, parts=())
     return State(store_id=store_id, slot=None, manifests={}, parts=(), snapshot=snapshot)
 
 
 def opened_state(slot: Slot, manifests: Mapping[int, Manifest], parts: tuple[Part, ...], *, durable: bool) -> State:
     """Return the state that a slot on disk describes."""
     manifest = manifests[slot.newest.generation]
-    snapshot = make_snapshot(
-        store_id=slot.store_id,
-        generation=manifest.generation,
-        durable=durable,
-        settings=manifest.settings,
-        parts=parts,
-    )
+    snapshot = make_snapshot(store_id=slot.store_id, manifest=manifest, durable=durable, parts=parts)
     return State(store_id=slot.store_id, slot=slot, manifests=manifests, parts=parts, snapshot=snapshot)
 
 
@@ -98,7 +92,9 @@ def pinned(state: State, generations: Collection[int], until_ns: int) -> State:
     return replace(state, slot=replace(state.slot, kept=kept))
 
 
-def manifest_of(generation: int, settings: str, parts: Sequence[Part]) -> Manifest:
+def manifest_of(
+    generation: int, settings: str, parts: Sequence[Part], versions: Versions, *, erased: int = 0
+) -> Manifest:
     """Return the manifest of a generation made of these parts."""
     return Manifest(
         generation=generation,
@@ -107,6 +103,8 @@ def manifest_of(generation: int, settings: str, parts: Sequence[Part]) -> Manife
         documents=sum(part.view.document_count for part in parts),
         chunks=sum(part.view.chunk_count for part in parts),
         text_bytes=sum(part.view.text_bytes for part in parts),
+        versions=versions,
+        erased=erased,
     )
 
 

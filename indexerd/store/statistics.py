@@ -8,29 +8,8 @@ See: docs/operations.md (status).
 """
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from indexerd.store.state import State
-
-
-class GenerationInfo(NamedTuple):
-    """A kept generation.
-
-    Attributes:
-        generation: Its number.
-        durable: It is known to outlive a power cut.
-        published_at_ns: Wall time.
-        added: Documents it added.
-        updated: Documents it changed.
-        deleted: Documents it removed.
-    """
-
-    generation: int
-    durable: bool
-    published_at_ns: int
-    added: int
-    updated: int
-    deleted: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,26 +14,29 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from indexerd.errors import CorruptionError, DurabilityUnknownError, FormatVersionError, PublishConflictError
+from indexerd.errors import CorruptionError, DurabilityUnknownError, PublishConflictError
+from indexerd.model import SourcePath
 from indexerd.ports import Clock, StoreFilesystem
 from indexerd.store.checkpoint import Checkpoints
 from indexerd.store.collect import collect_garbage
 from indexerd.store.durability import Durability
+from indexerd.store.erasure import Erased, Erasure
+from indexerd.store.history import GenerationInfo, Past
 from indexerd.store.layout import Kind
 from indexerd.store.ledger import Ledger, Numbers
-from indexerd.store.manifest import SegmentRef
+from indexerd.store.manifest import UNKNOWN_VERSIONS, SegmentRef, Versions
 from indexerd.store.merge_process import MergeProcess, Order
 from indexerd.store.merging import plan_merge, size_of
 from indexerd.store.parts import SMALL_CHUNKS, Part, Stored
 from indexerd.store.prepared import PreparedGeneration
 from indexerd.store.publish import write_manifest
-from indexerd.store.recover import MAPPED_BYTES, OpeningReport, read_generation
+from indexerd.store.recover import MAPPED_BYTES, OpeningReport
 from indexerd.store.retention import History
 from indexerd.store.segment import Segment
 from indexerd.store.segment_codec import decode_segment, encode_segment
 from indexerd.store.segment_merge import merge_segments
 from indexerd.store.slots import Change, KnownRoot
-from indexerd.store.snapshot import Snapshot, make_snapshot
+from indexerd.store.snapshot import Snapshot
 from indexerd.store.staging import Staging
 from indexerd.store.state import (
     State,
@@ -45,7 +48,7 @@ from indexerd.store.state import (
     published,
     with_manifest,
 )
-from indexerd.store.statistics import GenerationInfo, StoreStatistics, statistics_of
+from indexerd.store.statistics import StoreStatistics, statistics_of
 
 DurabilityMode = Literal["checkpoint", "always"]
 
@@ -67,6 +70,7 @@ class Origin:
     roots: tuple[KnownRoot, ...]
     numbers: Numbers
     merger: MergeProcess | None
+    versions: Versions = UNKNOWN_VERSIONS
     damaged: frozenset[str] = field(default_factory=frozenset)
 
 
@@ -92,9 +96,10 @@ class Store:
         self._counters = self._checkpoints.counters
         self._damaged = origin.damaged
         self._merger = origin.merger
+        self._versions = origin.versions
         self._pins: set[int] = set()
         self._large_at = float("-inf")
-        # One merge at a time. Taken before the ledger's lock, never with the checkpoints'.
+        # One merge or erasure at a time. Taken before the checkpoints' lock, and that before the ledger's.
         self._merge_lock = threading.Lock()
 
     @property
@@ -250,33 +255,30 @@ class Store:
         """Keep a generation for the days that history says, since evidence named it; written with the next publish."""
         self._pins.add(generation)
 
+    def past(self) -> Past:
+        """Return what is kept of older generations, as of now."""
+        state, reached = self._ledger.state, self._durability.slot
+        durable = frozenset(kept.generation for kept in reached.kept) if reached else frozenset[int]()
+        return Past(fs=self._fs, slot=state.slot, durable=durable, manifests=state.manifests, current=state.snapshot)
+
     def generations(self) -> tuple[GenerationInfo, ...]:
         """Return the kept generations, oldest first."""
-        slot, reached = self._ledger.state.slot, self._durability.slot
-        safe = {kept.generation for kept in reached.kept} if reached else set()
-        return tuple(
-            GenerationInfo(kept.generation, kept.generation in safe, kept.published_at_ns, *kept.change)
-            for kept in (slot.kept if slot else ())
-        )
+        return self.past().generations()
 
-    def open_generation(self, generation: int) -> Snapshot | None:
-        """Open a kept generation; None if it is not kept or does not prove whole.
+    def erase(self, source_path: SourcePath, *, keep_current: bool = False) -> Erased:
+        """Erase a document, or all versions of it but the current one, from every kept generation and from the disk.
+
+        Afterwards no file of the store holds its text, path, terms or hashes; numbers, and all other documents, stay.
+        Killed at any moment, the store opens as before or as after; call it again to be certain of the disk.
 
         Raises:
-            OSError: The machine's fault. Try again.
+            StillIndexedError: It is indexed, and that is not to be kept. Nothing changed.
+            OSError, DurabilityUnknownError, CorruptionError: It may be erased from what is shown, and not yet from the
+                disk. Try again.
         """
-        state = self._ledger.state
-        kept = [one for one in (state.slot.kept if state.slot else ()) if one.generation == generation]
-        if not kept:
-            return None
-        try:
-            manifest, parts = read_generation(self._fs, kept[0])
-        except (CorruptionError, FormatVersionError):
-            return None
-        safe = generation <= self._durability.generation
-        return make_snapshot(
-            store_id=state.store_id, generation=generation, durable=safe, settings=manifest.settings, parts=parts
-        )
+        erasure = Erasure(self._fs, self._staging, source_path, keep_current=keep_current)
+        with self._merge_lock:
+            return erasure.run(self._ledger, self._checkpoints, self._live_names)
 
     def statistics(self) -> StoreStatistics:
         """Return what the store knows about itself, as one immutable value."""
@@ -324,7 +326,7 @@ class Store:
         # Its number is known only now: after anything but a clean close it is not the parent's successor.
         stored = [replace(one, ref=one.ref._replace(generation=generation)) for one in prepared.stored]
         parts = grown(() if prepared.replace_all else state.parts, stored)
-        manifest = manifest_of(generation, prepared.settings, parts)
+        manifest = manifest_of(generation, prepared.settings, parts, self._versions)
         ref = write_manifest(self._staging, manifest)
         kept = new_kept(generation, ref, self._clock.now_ns(), prepared.change, partial=prepared.partial)
         kept_for_evidence = pinned(state, self._pins, kept.published_at_ns + self._pin_ns)
@@ -372,7 +374,8 @@ class Store:
         if parts is None:
             self._staging.discard([merged.ref.name])
             return False
-        manifest = manifest_of(state.generation, state.snapshot.settings, parts)
+        before = state.manifests[state.generation]
+        manifest = manifest_of(before.generation, before.settings, parts, before.versions, erased=before.erased)
         try:
             ref = write_manifest(self._staging, manifest)
         except OSError:

@@ -20,17 +20,18 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from indexerd.analysis import ANALYZER_VERSION, STEMMER_VERSION, UNICODE_VERSION
 from indexerd.clock import SystemClock
 from indexerd.config import Config, RootRules
 from indexerd.errors import ConfigError, StoreLockedError
 from indexerd.model import Root, SourcePath
 from indexerd.ports import Sources
-from indexerd.search import search
+from indexerd.search import RANKING_VERSION, search
 from indexerd.service.callers import Admission, Caller
 from indexerd.service.dispatch import Service
 from indexerd.service.parts import Engine, Identity, Parts
 from indexerd.sources import SourceTree
-from indexerd.store import History, MergeProcess, OpeningReport, Store, form_roots, open_store
+from indexerd.store import History, MergeProcess, OpeningReport, Store, Versions, form_roots, open_store
 from indexerd.store.fsio import RealStoreFilesystem
 from indexerd.sync.ignore import IgnoreOptions
 from indexerd.sync.loop import SyncLoop
@@ -41,6 +42,9 @@ from indexerd.sync.watcher import Watcher
 from indexerd.wiring.ground import check_ground, stored_roots
 from indexerd.wiring.oneshot import OneShot
 from indexerd.wiring.people import admission_of
+
+# What a generation keeps of the program that published it: by equals it is answered from exactly as then.
+VERSIONS = Versions(f"{ANALYZER_VERSION} ({STEMMER_VERSION}, Unicode {UNICODE_VERSION})", RANKING_VERSION)
 
 _log = logging.getLogger(__name__)
 
@@ -142,6 +146,7 @@ def build(
             admission=admission,
             identity=identity_of(config),
             stop=stop,
+            versions=VERSIONS,
             extra_status=lambda: {**opening_fields(store.opening), **extra_status()},
         )
         return House(
@@ -220,6 +225,7 @@ def _open_store(config: Config, patience_seconds: float) -> tuple[Store, RealSto
                 roots=config.roots,
                 history=history_of(config),
                 merger=MergeProcess(config.state_dir),
+                versions=VERSIONS,
             )
         except StoreLockedError:
             if clock.monotonic() >= deadline:

@@ -18,12 +18,12 @@ from indexerd.ports import SourceFault, SourceRead
 from indexerd.service.dispatch import Service
 from indexerd.service.parts import Identity, Parts
 from indexerd.sources import SourceTree
-from indexerd.store import GenerationInfo, Snapshot, open_reader
+from indexerd.store import Erased, Past, Snapshot, no_past, open_past, open_reader
 from indexerd.store.fsio import RealStoreFilesystem
 from indexerd.store.snapshot import empty_snapshot
 from indexerd.sync.status import Barrier, RootStatus, SyncReport, SyncStatus
 from indexerd.wiring.ground import stored_roots
-from indexerd.wiring.house import engine_of, owner_of
+from indexerd.wiring.house import VERSIONS, engine_of, owner_of
 from indexerd.wiring.people import admission_of
 
 _LOCKED = "another process writes to this state directory: ask its daemon, or try again later"
@@ -32,14 +32,16 @@ _LOCKED = "another process writes to this state directory: ask its daemon, or tr
 class Reading:
     """Answers the methods that need no writer."""
 
-    def __init__(self, config: Config, snapshot: Snapshot) -> None:
+    def __init__(self, config: Config, snapshot: Snapshot, fs: RealStoreFilesystem | None = None) -> None:
+        """Answer from a snapshot, and from the older generations in `fs`, which is closed in the end."""
+        self._fs = fs
         roots = formed_roots(config)
         sources = SourceTree(roots, config.max_file_bytes)
         admission = admission_of(config)
         self._owner = owner_of(admission)
         self._service = Service(
             Parts(
-                store=_Fixed(snapshot),
+                store=_Fixed(snapshot, fs),
                 sync=_Elsewhere(snapshot, tuple(RootStatus(root.label, root.path, "ok") for root in roots)),
                 engine=engine_of(config, roots, sources),
                 sources=sources,
@@ -50,6 +52,7 @@ class Reading:
                 admission=admission,
                 identity=Identity(profile=config.profile, state_dir=config.state_dir, socket=None, pid=0),
                 stop=lambda: None,
+                versions=VERSIONS,
             )
         )
 
@@ -63,7 +66,9 @@ class Reading:
         return self._service.call(self._owner, method, params or {})
 
     def close(self) -> None:
-        """Do nothing: the files are held by the snapshot."""
+        """Let go of the state directory; the files of the snapshot are held by that."""
+        if self._fs is not None:
+            self._fs.close()
 
 
 def open_reading(config: Config) -> Reading | None:
@@ -80,9 +85,13 @@ def open_reading(config: Config) -> Reading | None:
         raise ConfigError([f"state directory {config.state_dir}: {error.strerror}"]) from error
     try:
         snapshot = open_reader(fs)
-    finally:
+    except BaseException:
         fs.close()
-    return Reading(config, snapshot) if snapshot is not None else None
+        raise
+    if snapshot is not None:
+        return Reading(config, snapshot, fs)
+    fs.close()
+    return None
 
 
 def open_sources(config: Config) -> Reading:
@@ -99,10 +108,10 @@ def formed_roots(config: Config) -> tuple[Root, ...]:
 
 
 class _Fixed:
-    """One generation and no other."""
+    """One generation as the current one, and those that are kept beside it."""
 
-    def __init__(self, snapshot: Snapshot) -> None:
-        self._snapshot = snapshot
+    def __init__(self, snapshot: Snapshot, fs: RealStoreFilesystem | None) -> None:
+        self._snapshot, self._fs = snapshot, fs
 
     @property
     def store_id(self) -> str:
@@ -111,11 +120,12 @@ class _Fixed:
     def snapshot(self) -> Snapshot:
         return self._snapshot
 
-    def generations(self) -> tuple[GenerationInfo, ...]:
-        raise StoreLockedError(_LOCKED)
+    def past(self) -> Past:
+        past = open_past(self._fs) if self._fs is not None else None
+        return past or no_past(self._snapshot)
 
-    def open_generation(self, generation: int) -> Snapshot | None:
-        return self._snapshot if generation == self._snapshot.generation else None
+    def erase(self, source_path: SourcePath, *, keep_current: bool = False) -> Erased:  # noqa: ARG002 - whatever it is
+        raise StoreLockedError(_LOCKED)
 
     def pin(self, generation: int) -> None:
         """Leave it: only the writer can keep a generation."""

@@ -34,9 +34,9 @@ def digest(data):
     return xxhash.xxh3_128_digest(data)
 
 
-def envelope(data, magic):
-    found, version, length = struct.unpack_from("<8sIQ", data)
-    assert (found, version, length) == (magic, 1, len(data) - 36)
+def envelope(data, magic, version=1):
+    found, number, length = struct.unpack_from("<8sIQ", data)
+    assert (found, number, length) == (magic, version, len(data) - 36)
     assert digest(data[:-16]) == data[-16:]
     return msgpack.unpackb(data[20:-16])
 
@@ -177,8 +177,8 @@ class StoreFile:
         self.generation, manifest, *_ = kept[-1]
         assert self.generation <= ceiling
         assert manifest[0] < next_serial
-        data = envelope(named_file(folder, manifest, "manifest"), b"IDXDMANI")
-        generation, self.settings, references, self.counts = data
+        data = envelope(named_file(folder, manifest, "manifest"), b"IDXDMANI", version=2)
+        (generation, self.settings, _analyzer, _ranking), references, self.counts = data
         assert generation == self.generation
         self.segments = [SegmentFile(named_file(folder, file, "segment")) for file, _ in references]
         assert all(segment.settings == self.settings for segment in self.segments)
@@ -294,5 +294,5 @@ def test_the_counts_of_the_manifest_follow(folder):
     live = found.live()
     sizes = [found.segments[part].column("size", found.segments[part].documents)[at] for part, at in live.values()]
     chunks = [found.segments[part].column("chunks", found.segments[part].documents)[at] for part, at in live.values()]
-    assert found.counts == [len(live), sum(chunks), sum(sizes)]
+    assert found.counts == [len(live), sum(chunks), sum(sizes), 0]
     assert found.roots == [[b"/docs", b"docs", False]]

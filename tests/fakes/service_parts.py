@@ -13,7 +13,7 @@ from indexerd.sync.status import Barrier, Named, RootStatus, SyncReport, SyncSta
 from tests.fakes.forgetful_filesystem import ForgetfulFilesystem
 from tests.fakes.manual_clock import ManualClock
 from tests.fakes.memory_sources import MemorySources
-from tests.fakes.small_stores import ROOTS, SETTINGS, opened, publish
+from tests.fakes.small_stores import ROOTS, SETTINGS, VERSIONS, opened, publish
 
 OWNER = Caller(uid=1000, gid=1000, groups=frozenset(), is_owner=True, roles=frozenset())
 
@@ -92,10 +92,18 @@ class SmallHouse:
     def __init__(self, files=None, access=None) -> None:
         self.clock = ManualClock(start_ns=1_700_000_000_000_000_000)
         self.sources = MemorySources(roots=ROOTS)
-        self.store = opened(ForgetfulFilesystem(), self.clock)
+        self.fs = ForgetfulFilesystem()
+        self.store = opened(self.fs, self.clock)
         self.sync = ScriptedSync(self.clock)
         self.stops = []
-        access = access or AccessRules()
+        self.access = access or AccessRules()
+        self.rebuilt()
+        if files:
+            self.save(files)
+
+    def rebuilt(self, versions=VERSIONS):
+        """Make the service anew over the same store, as an upgrade would."""
+        access = self.access
         given = {"rules": access, "sources": self.sources, "clock": self.clock, "settings": SETTINGS, "roots": ROOTS}
         self.service = Service(
             Parts(
@@ -110,10 +118,9 @@ class SmallHouse:
                 admission=Admission(owner_uid=1000),
                 identity=Identity(profile="p", state_dir="/state", socket="/run/s.sock", pid=7),
                 stop=lambda: self.stops.append(True),
+                versions=versions,
             )
         )
-        if files:
-            self.save(files)
 
     def write(self, name, text):
         self.sources.write(name, text.encode())

@@ -5,13 +5,14 @@ from functools import cache
 
 from indexerd.indexing import build_segment, settings_fingerprint
 from indexerd.model import Root, Settings, SourcePath
-from indexerd.store import Change, Snapshot, Store, canonical_digest, open_store
+from indexerd.store import Change, Snapshot, Store, Versions, canonical_digest, open_store
 from indexerd.store.segment import Segment
 from tests.fakes.forgetful_filesystem import ForgetfulFilesystem
 from tests.fakes.manual_clock import ManualClock
 
 SETTINGS = Settings()
 FINGERPRINT = settings_fingerprint(SETTINGS)
+VERSIONS = Versions("test analyzer", 1)
 ROOTS = (Root(label="docs", path="/docs"),)
 
 
@@ -26,7 +27,9 @@ def _segment(files: tuple[tuple[str, str], ...], deleted: tuple[str, ...]) -> Se
 
 
 def opened(fs: ForgetfulFilesystem, clock: ManualClock | None = None, **options) -> Store:
-    return open_store(fs, clock or ManualClock(), **{"durability": "checkpoint", "roots": ROOTS, **options})
+    return open_store(
+        fs, clock or ManualClock(), **{"durability": "checkpoint", "roots": ROOTS, "versions": VERSIONS, **options}
+    )
 
 
 def publish(store: Store, files: Mapping[str, str], deleted: Sequence[str] = (), **options) -> Snapshot:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from indexerd.errors import ForbiddenError, NotFoundError, RequestError, UnknownFieldError
+from indexerd.errors import ForbiddenError, GenerationError, RequestError, UnknownFieldError
 from indexerd.search.reply import iso_utc
 from indexerd.service.rendering import keep_sendable, moment, path_fields
 from tests.fakes.service_parts import SmallHouse, guest
@@ -25,7 +25,7 @@ def test_a_reply_has_every_field_of_the_contract(house):
     assert set(result) == {
         "protocol", "store_id", "generation", "durable", "settings", "query", "as_of", "took_ms", "candidates", "hits",
         "coverage", "answerability", "unmatched", "weak", "abstained", "abstention_reason", "rejected",
-        "rejected_counts", "freshness",
+        "rejected_counts", "freshness", "request", "historical",
     }  # fmt: skip
     (hit,) = result["hits"]
     assert (hit["n"], hit["label"], hit["source_path"], hit["path"]) == (1, "S1", "a.md", "/docs/a.md")
@@ -138,15 +138,6 @@ def test_bytes_that_hide_a_document_leave_no_trace_after_a_repair_either(house):
         assert (result["rejected"], result["rejected_counts"], result["candidates"]) == ([], {}, 1)
 
 
-def test_a_fixed_generation_is_not_repaired(house):
-    """Its files are looked at without anybody waiting; the answer is from that generation alone."""
-    house.write("a.md", "something else entirely\n")
-    result = house.call("query", text="quokka", generation=1)
-    ((reads, deadline),) = house.sync.repairs
-    assert (list(reads), deadline) == (["a.md"], house.clock.monotonic())
-    assert (result["generation"], paths(result)) == (1, [])
-
-
 def test_what_cannot_be_repaired_in_time_is_withheld_counted_and_said(house):
     """Out of time the stale passage is not shown, and the reply does not claim to be current."""
     house.write("a.md", "something else entirely\n")
@@ -233,7 +224,7 @@ def test_held_documents_are_not_eligible(house):
         ({"text": "x", "sort": "size"}, RequestError, "modified"),
         ({"text": "x", "explain": "yes"}, RequestError, "true or false"),
         ({"text": "x", "protocol": 2}, RequestError, "this daemon speaks 1"),
-        ({"text": "x", "generation": 99}, NotFoundError, "99 is not kept"),
+        ({"text": "x", "generation": 99}, GenerationError, "99 is not kept"),
         ({"text": "x" * 70_000}, RequestError, "65536"),
     ],
 )
@@ -253,14 +244,6 @@ def test_evidence_parameters_are_checked_too(house):
     assert house.call("evidence", text="quokka lives", context="section")["hits"]
     with pytest.raises(RequestError, match="context"):
         house.call("evidence", text="quokka", context="chapter")
-
-
-def test_an_older_generation_is_answered_from_while_it_is_kept(house):
-    """`generation` names what to search; the proof is still against the present bytes."""
-    house.save({"c.md": "another quokka\n"})
-    assert sorted(paths(house.call("query", text="quokka"))) == ["a.md", "c.md"]
-    old = house.call("query", text="quokka", generation=1)
-    assert (old["generation"], paths(old)) == (1, ["a.md"])
 
 
 ACL = {"open.md": "# Open\n\nquokka\n", "secret.md": "---\nacl: [board]\n---\n# Secret\n\nquokka merger\n"}
@@ -308,7 +291,7 @@ def test_a_guest_cannot_probe_generations():
     house.save({"secret.md": "---\nacl: [board]\n---\nmore\n"})
     assert house.call("query", text="quokka", caller=guest(), generation=told)["generation"] == told
     for number in (told + 1, told + 2, 0):
-        with pytest.raises(NotFoundError, match=f"the current one is {told}"):
+        with pytest.raises(GenerationError, match=f"the current one is {told}"):
             house.call("query", text="quokka", caller=guest(), generation=number)
 
 

@@ -4,7 +4,7 @@ import errno
 
 import pytest
 
-from indexerd.errors import PublishConflictError
+from indexerd.errors import GenerationError, PublishConflictError
 from indexerd.model import SourcePath
 from indexerd.store import Change, History, fsck, merging
 from indexerd.store.checkpoint import CHECKPOINT_SECONDS
@@ -146,8 +146,9 @@ def test_a_kept_generation_can_be_opened_again(store):
     """Older generations answer as they did, also after a merge; unknown ones do not exist."""
     old = content(publish(store, {"a.md": "one\n"}))
     publish(store, {"a.md": "two\n"})
-    assert content(store.open_generation(1)) == old
-    assert store.open_generation(3) is None
+    assert content(store.past().open(1)) == old
+    with pytest.raises(GenerationError, match="not kept"):
+        store.past().open(3)
 
 
 def test_damage_in_an_old_generation_makes_only_that_one_unreplayable(store, fs):
@@ -159,8 +160,9 @@ def test_damage_in_an_old_generation_makes_only_that_one_unreplayable(store, fs)
     again = opened(killed_process(fs))
     assert again.opening.state == "healthy"
     assert not again.opening.fell_back
-    assert again.open_generation(1) is None
-    assert content(again.open_generation(2)) == content(again.snapshot())
+    with pytest.raises(GenerationError, match="damaged"):
+        again.past().open(1)
+    assert content(again.past().open(2)) == content(again.snapshot())
 
 
 def test_checkpoints_are_due_after_half_a_second(store, clock):
@@ -342,10 +344,12 @@ def test_a_first_index_is_known_to_be_unfinished_until_it_is_whole(fs):
 def test_deleted_documents_are_remembered_with_their_last_hash(store):
     """A deleted path is listed until it comes back."""
     publish(store, {"a.md": "one\n", "b.md": "two\n"})
-    [gone] = publish(store, {}, ["a.md"]).deleted()
+    publish(store, {}, ["a.md"])
+    [gone] = store.past().deleted()
     assert (gone.source_path, gone.generation) == ("a.md", 2)
     assert gone.content_hash is not None
-    assert publish(store, {"a.md": "again\n"}).deleted() == ()
+    publish(store, {"a.md": "again\n"})
+    assert store.past().deleted() == ()
 
 
 def test_pinned_generations_outlive_the_schedule(fs, clock):
