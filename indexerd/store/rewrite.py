@@ -11,33 +11,36 @@ See: docs/consistency.md (failed flush).
 from collections.abc import Mapping
 from dataclasses import replace
 
-from indexerd.errors import CorruptionError
+from indexerd.errors import CorruptionError, FormatVersionError
 from indexerd.ports import StoreFilesystem
 from indexerd.store.layout import Kind
 from indexerd.store.manifest import FileRef, Manifest, SegmentRef
 from indexerd.store.parts import Stored
 from indexerd.store.publish import write_manifest
-from indexerd.store.recover import MAPPED_BYTES
+from indexerd.store.recover import MAPPED_BYTES, read_segment
 from indexerd.store.segment import decode_segment, encode_segment
 from indexerd.store.staging import Staging
-from indexerd.store.state import State, renamed
+from indexerd.store.state import State, pruned, renamed
 
 
 def rewritten(fs: StoreFilesystem, staging: Staging, state: State, dead: frozenset[str]) -> tuple[State, list[str]]:
     """Write dead files anew under new names.
 
     The bytes come from memory or are proved by their hash, since a page that could not be written may also be lost.
+    An older generation of which a power cut took a file cannot be shown again: it is no longer kept.
 
     Returns:
         The state that names the copies, and the copies' names, still staged.
 
     Raises:
         OSError: A copy could not be written; nothing is staged. Try again.
-        CorruptionError: The bytes are lost: open the store again, which falls back to what is durable.
+        CorruptionError: Bytes of the current generation are lost: open the store again, which falls back to what is
+            durable.
     """
     written: list[str] = []
     try:
         segments = _copied_segments(fs, staging, state, dead, written)
+        state = _without_lost(state, dead, segments)
         manifests = _new_manifests(staging, state, dead, segments, written)
     except (OSError, CorruptionError):
         staging.discard(written)
@@ -49,17 +52,33 @@ def _copied_segments(
     fs: StoreFilesystem, staging: Staging, state: State, dead: frozenset[str], written: list[str]
 ) -> dict[FileRef, Stored]:
     current = {one.ref: one.data for one in state.stored}
-    refs = {ref for manifest in state.manifests.values() for ref in manifest.segments if ref.name in dead}
     copies = {}
-    for ref in sorted(refs):
+    for ref in sorted(_dead_segments(state, dead)):
         kept = current.get(ref) if ref.file.length < MAPPED_BYTES else None
-        file = staging.write(Kind.SEGMENT, [fs.map(ref.name)] if kept is None else encode_segment(kept))
+        try:
+            data = kept or read_segment(fs, ref).data
+        except (CorruptionError, FormatVersionError):
+            if ref in current:
+                raise
+            continue
+        file = staging.write(Kind.SEGMENT, encode_segment(data))
         written.append(file.name(Kind.SEGMENT))
         if file.digest != ref.file.digest:
             raise CorruptionError(ref.name, "its bytes changed after they were written")
         new = SegmentRef(file, ref.generation)
         copies[ref.file] = Stored(new, kept or decode_segment(fs.map(new.name), new.name, verify=False))
     return copies
+
+
+def _dead_segments(state: State, dead: frozenset[str]) -> set[SegmentRef]:
+    return {ref for manifest in state.manifests.values() for ref in manifest.segments if ref.name in dead}
+
+
+def _without_lost(state: State, dead: frozenset[str], copies: Mapping[FileRef, Stored]) -> State:
+    """Return the state without the generations that name a dead segment of which there is no copy."""
+    lost = {ref.file for ref in _dead_segments(state, dead)} - copies.keys()
+    keep = {number for number in state.manifests if lost.isdisjoint(state.files_of(number))}
+    return pruned(state, frozenset(keep)) if lost else state
 
 
 def _new_manifests(

@@ -5,8 +5,9 @@ leaves everything that it wrote; a power cut leaves what was flushed and any sub
 """
 
 import itertools
+import math
 import random
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 _entropy = itertools.count(1)
@@ -24,12 +25,13 @@ class Inode:
     flushed: bytes | None = None
     lost: bool = False  # a flush failed: later ones say OK and do nothing
 
-    def after_power_cut(self, rng: random.Random) -> bytes:
+    def after_power_cut(self) -> list[bytes]:
+        """Return what a power cut now may leave: lost, half of it, torn with zeros, all."""
         if self.flushed == self.data:
-            return self.data
+            return [self.data]
         half = len(self.data) // 2
         zeros = self.data[:half] + bytes(len(self.data) - half)
-        return rng.choice([b"", self.data[:half], zeros, self.data, self.flushed or b""])
+        return list(dict.fromkeys([self.flushed or b"", b"", self.data[:half], zeros, self.data]))
 
 
 @dataclass(eq=False)
@@ -83,16 +85,46 @@ class Disk:
 
     def after_power_cut(self, seed: int) -> "Disk":
         """Return one of the disks that a power cut now may leave."""
-        rng = random.Random(seed)
-        names = dict(self.base)
-        share = rng.choice([0.0, 0.3, 0.7, 1.0])
+        return next(self.images(1, random.Random(seed)))
+
+    def images(self, limit: int, rng: random.Random) -> Iterator["Disk"]:
+        """Yield the disks that a power cut now may leave: all of them, or `limit` drawn at random.
+
+        Any subset of the changes of the directory that are not certain happened, and each file whose bytes were not
+        flushed is in any of its states, whatever the others are in.
+        """
+        open_entries = [entry for entry in self.journal if not entry.certain]
+        inodes = {id(inode): inode for inode in self._inodes()}
+        states = {key: inode.after_power_cut() for key, inode in inodes.items()}
+        sizes = [2] * len(open_entries) + [len(choices) for choices in states.values()]
+        exhaustive = math.prod(sizes) <= limit
+        every = itertools.product(*map(range, sizes)) if exhaustive else (_drawn(rng, sizes) for _ in range(limit))
+        for digits in every:
+            happened = dict(zip(map(id, open_entries), digits, strict=False))
+            data = {
+                key: choices[digit]
+                for (key, choices), digit in zip(states.items(), digits[len(open_entries) :], strict=True)
+            }
+            yield self._image(happened, data)
+
+    def _inodes(self) -> Iterator[Inode]:
+        yield from self.base.values()
         for entry in self.journal:
-            if entry.certain or rng.random() < share:
+            yield from (inode for _, inode in entry.links if inode is not None)
+
+    def _image(self, happened: Mapping[int, int], data: Mapping[int, bytes]) -> "Disk":
+        names = dict(self.base)
+        for entry in self.journal:
+            if happened.get(id(entry), entry.certain):
                 _apply(names, entry.links)
-        settled = {name: Inode(inode.after_power_cut(rng)) for name, inode in names.items()}
-        for inode in settled.values():
-            inode.flushed = inode.data
-        return Disk(names=dict(settled), base=dict(settled))
+        settled = {name: Inode(data[id(inode)], data[id(inode)]) for name, inode in names.items()}
+        return Disk(names=settled, base=dict(settled))
+
+
+def _drawn(rng: random.Random, sizes: Sequence[int]) -> tuple[int, ...]:
+    """Draw a state of each: now nearly all that is not certain is lost, now nearly nothing."""
+    share = rng.choice([0.0, 0.3, 0.7, 0.9, 1.0])
+    return tuple(size - 1 if rng.random() < share else rng.randrange(size) for size in sizes)
 
 
 def _apply(names: dict[str, Inode], links: Sequence[tuple[str, Inode | None]]) -> None:
