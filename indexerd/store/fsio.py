@@ -174,12 +174,20 @@ def _write_closing(fd: int, parts: Sequence[bytes | memoryview]) -> None:
         for piece in _gathered(parts):
             rest = memoryview(piece).cast("B")
             while rest:
-                rest = rest[os.write(fd, rest) :]
+                rest = rest[_written(fd, rest) :]
     except OSError:
         os.close(fd)
         raise
     # An error of close is an error of the write; it is reported, never retried (the descriptor is gone either way).
     os.close(fd)
+
+
+def _written(fd: int, data: memoryview) -> int:
+    """Write some of the bytes; return how many, at least one."""
+    count = os.write(fd, data)
+    if not count:
+        raise OSError(errno.EIO, "the disk takes nothing and says no cause")
+    return count
 
 
 def _gathered(parts: Sequence[bytes | memoryview]) -> Sequence[bytes | memoryview]:

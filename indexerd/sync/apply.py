@@ -12,6 +12,7 @@ See: docs/consistency.md (publish).
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
+from indexerd.errors import CorruptionError
 from indexerd.indexing import build_segment
 from indexerd.model import ContentHash, Settings, SourcePath
 from indexerd.ports import SourceStat
@@ -60,6 +61,14 @@ class Draft:
     def touches(self, path: SourcePath) -> bool:
         """Return whether the draft says anything about a path: what is published is then not the last word."""
         return path in self._effects
+
+    def added(self, ledger: Ledger) -> dict[SourcePath, ContentHash]:
+        """Return what the draft has a version of and the index has not: gone from the disk, it must leave the draft."""
+        return {
+            path: effect.content_hash
+            for path, effect in self._effects.items()
+            if effect is not None and path not in ledger
+        }
 
     def ready(self) -> bool:
         """Return whether publishing would change anything: an emptied set that is redone does, too."""
@@ -121,7 +130,7 @@ class Draft:
         )
         try:
             snapshot = store.publish(prepared)
-        except OSError:
+        except (OSError, CorruptionError):
             store.abort(prepared)
             raise
         stored = {path: effect for path, effect in self._effects.items() if effect is not None}
@@ -130,9 +139,14 @@ class Draft:
         return snapshot, tally
 
     def _tally(self, ledger: Ledger) -> Tally:
-        stored = [path for path, effect in self._effects.items() if effect is not None]
-        added = sum(path not in ledger for path in stored)
-        return Tally(added, len(stored) - added, len(self._deleted(ledger)))
+        known = [
+            effect.content_hash == ledger.indexed[path]
+            for path, effect in self._effects.items()
+            if effect is not None and path in ledger
+        ]
+        # A file that was changed and changed back while the draft waited is no update; new settings make all anew.
+        updated = len(known) if self._replace_all else known.count(False)
+        return Tally(len(self.added(ledger)), updated, len(self._deleted(ledger)))
 
     def _deleted(self, ledger: Ledger) -> list[SourcePath]:
         if self._replace_all:

@@ -10,11 +10,11 @@ See: docs/consistency.md (looking and reading).
 """
 
 import os
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol
 
-from indexerd.model import Root, Settings, SourcePath
+from indexerd.model import ContentHash, Root, Settings, SourcePath
 from indexerd.naming import source_path, split_source_path
 from indexerd.ports import Clock, Sources
 from indexerd.sources import tells_of_shortage
@@ -66,8 +66,17 @@ class Cycle:
     clock: Clock
     watcher: FolderWatch | None
 
-    def survey(self, hints: Iterable[Taken], draft: Draft, *, redo: bool = False) -> Work:
-        """Look at everything below every root; what the hints name is read whatever its stat says."""
+    def survey(
+        self, hints: Iterable[Taken], draft: Draft, busy: Collection[SourcePath] = (), *, redo: bool = False
+    ) -> Work:
+        """Look at everything below every root; what the hints name is read whatever its stat says.
+
+        Args:
+            hints: What to read in any case.
+            draft: What the next generation will change.
+            busy: Files that are being read now; those that are gone meanwhile are among the tombstones.
+            redo: Read every file.
+        """
         entered = self._watch_above()
         look = self.scanner.scan(self.ledger.places, self._entering(entered))
         for root in self.roots:
@@ -75,20 +84,28 @@ class Cycle:
         named = {source_path(*place) for place in self._places(hints)}
         decided = plan(
             look=look,
-            indexed=self.ledger.indexed,
+            indexed=self._known(self.ledger.indexed, draft, busy),
             cache=self.ledger.cache,
             roots=self.roots,
             redo=redo,
             sample=named,
         )
         work = self._work(look, decided, draft, redo=redo)
-        return self._confirmed(work, draft) if 0 < len(work.tombstones) <= _CONFIRMED_AT_MOST else work
+        return self._confirmed(work, draft, busy) if 0 < len(work.tombstones) <= _CONFIRMED_AT_MOST else work
 
-    def look(self, hints: Iterable[Taken], draft: Draft) -> Work:
-        """Look at what some hints name: files themselves, folders with all below them."""
-        return self._look_at(self._places(hints), draft)
+    def look(self, hints: Iterable[Taken], draft: Draft, busy: Collection[SourcePath] = ()) -> Work:
+        """Look at what some hints name: files themselves, folders with all below them. Arguments as of `survey`."""
+        return self._look_at(self._places(hints), draft, busy)
 
-    def _look_at(self, places: Mapping[tuple[Root, bytes], bytes], draft: Draft) -> Work:
+    def _known(
+        self, indexed: Mapping[SourcePath, ContentHash], draft: Draft, busy: Collection[SourcePath]
+    ) -> Mapping[SourcePath, ContentHash]:
+        """Return what is indexed, or will be unless it is found gone."""
+        added = draft.added(self.ledger) if draft else {}
+        coming = {path: ContentHash(b"") for path in busy if path not in self.ledger} | added
+        return {**coming, **indexed} if coming else indexed
+
+    def _look_at(self, places: Mapping[tuple[Root, bytes], bytes], draft: Draft, busy: Collection[SourcePath]) -> Work:
         trees = [tree for tree in places.values() if tree]
         entered = self._watch_above() if trees else set()
         look = self.scanner.look(places, self.ledger.places, self._entering(entered))
@@ -98,7 +115,7 @@ class Cycle:
             look = merge_looks([look, self._other_names(look)])
         decided = plan(
             look=look,
-            indexed=self.ledger.within(look.scope),
+            indexed=self._known(self.ledger.within(look.scope), draft, busy),
             cache=self.ledger.cache,
             roots=self.roots,
             sample={source_path(*place) for place in places},
@@ -111,10 +128,10 @@ class Cycle:
         places = [place for path in sorted(names) if (place := split_source_path(self.roots, path)) is not None]
         return self.scanner.look(places, self.ledger.places)
 
-    def _confirmed(self, work: Work, draft: Draft) -> Work:
+    def _confirmed(self, work: Work, draft: Draft, busy: Collection[SourcePath]) -> Work:
         """Look once more at what a survey found gone: a listing can miss a name that is being replaced meanwhile."""
         places = {path: split_source_path(self.roots, path) for path in work.tombstones}
-        second = self._look_at({place: b"" for place in places.values() if place is not None}, draft)
+        second = self._look_at({place: b"" for place in places.values() if place is not None}, draft, busy)
         rootless = {path for path, place in places.items() if place is None}
         known = {file.want.source_path for file in work.read}
         found = [file for file in second.read if file.want.source_path not in known]
@@ -203,7 +220,9 @@ class Cycle:
         return enter
 
     def _work(self, look: Look, decided: SyncPlan, draft: Draft, *, redo: bool = False) -> Work:
-        self.ledger.note_look(look, decided)
+        # A file that is only being read is no document yet, so there is nothing to hold.
+        held = {path: why for path, why in decided.held.items() if path in self.ledger or draft.holds(path)}
+        self.ledger.note_look(look, replace(decided, held=held))
         snapshot = self.store.snapshot()
         read = []
         for path in decided.read:

@@ -9,7 +9,7 @@ Purity: shell (through the cycle and the store).
 See: docs/consistency.md (the writer).
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import NamedTuple
@@ -91,10 +91,11 @@ class Writer:
         Returns:
             Files to be put back under the batch's number, if there are any.
         """
-        work = self._look(batch)
-        self._draft.delete(work.tombstones, self.cycle.ledger)
         busy = self._bulk.busy() if self._bulk is not None else frozenset()
-        later = [file.want.source_path for file in work.read if file.want.source_path in busy]
+        work = self._look(batch, busy)
+        self._draft.delete([path for path in work.tombstones if path not in busy], self.cycle.ledger)
+        seen = (*(file.want.source_path for file in work.read), *work.tombstones)
+        later = [path for path in seen if path in busy]
         now = tuple(file for file in work.read if file.want.source_path not in busy) if later else work.read
         if self.redo or _is_much(now):
             self._begin_bulk(now)
@@ -206,10 +207,10 @@ class Writer:
         if bulk is not None:
             bulk.stop()
 
-    def _look(self, batch: Batch) -> Work:
+    def _look(self, batch: Batch, busy: Collection[SourcePath]) -> Work:
         if batch.reconcile or self._is_survey_cheaper(len(batch.hints)):
-            return self.cycle.survey(batch.hints, self._draft, redo=self.redo)
-        return self.cycle.look(batch.hints, self._draft)
+            return self.cycle.survey(batch.hints, self._draft, busy, redo=self.redo)
+        return self.cycle.look(batch.hints, self._draft, busy)
 
     def _is_survey_cheaper(self, paths: int) -> bool:
         """Return whether looking at everything costs less than looking at so many paths one by one."""

@@ -17,6 +17,7 @@ REPOSITORY = Path(__file__).parents[2]
 SWEEP = "tests/crash/test_crash_store_sweep.py"
 WRITER = "tests/unit/store/test_store_writer.py"
 OPENING = "tests/unit/store/test_store_opening.py"
+REFUSALS = "tests/crash/test_crash_refusals.py"
 
 
 class Fault(NamedTuple):
@@ -222,6 +223,28 @@ FAULTS = [
         " and content_hash(read.data) == want.content_hash:",
         ":",
         ("tests/unit/sync/test_sync_reading.py",),
+    ),
+    Fault(
+        "a file that waits in the draft is not known to a look",
+        "sync/cycle.py",
+        "added = draft.added(self.ledger) if draft else {}",
+        "added = {}",
+        (f"{REFUSALS}::test_what_changes_before_the_retry_is_counted_as_it_is_then[replace]",),
+    ),
+    Fault(
+        "what a refused sync took is given up",
+        "sync/writer.py",
+        "            _, tally = self._draft.publish(",
+        "            spent, self._draft = self._draft, Draft(self.cycle.settings, self.fingerprint)\n"
+        "            _, tally = spent.publish(",
+        ("tests/integration/test_sync_faults.py::test_a_publish_that_fails_changes_nothing_and_is_tried_again[EINTR]",),
+    ),
+    Fault(
+        "a short write is taken for a whole one",
+        "store/fsio.py",
+        "                rest = rest[_written(fd, rest) :]\n",
+        "                rest = rest[_written(fd, rest) and len(rest) :]\n",
+        ("tests/unit/store/test_store_fsio.py::test_short_writes_are_gone_on_with",),
     ),
 ]
 

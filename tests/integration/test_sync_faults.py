@@ -12,8 +12,14 @@ from pathlib import Path
 
 import pytest
 
+from indexerd.access.rights import AccessRules
+from indexerd.model import Settings
 from indexerd.ports import SourceFault
-from indexerd.sync import Watcher
+from indexerd.search import SearchRequest, search
+from indexerd.sources import SourceTree
+from indexerd.sync import Watcher, bulk
+from indexerd.sync.pending import Hint
+from indexerd.sync.writer import Writer
 from tests.fakes.plain_user import plain_user_folder
 from tests.fakes.sync_rig import Rig
 
@@ -344,16 +350,18 @@ def test_a_store_that_refuses_for_long_costs_no_cycles(tmp_path):
         rig.fs.cause = None
 
 
-@pytest.mark.parametrize("cause", [errno.ENOSPC, errno.EIO, errno.EACCES, errno.EMFILE])
+@pytest.mark.parametrize("cause", ["ENOSPC", "EIO", "EDQUOT", "EMFILE", "EACCES", "EROFS", "EINTR"])
 def test_a_publish_that_fails_changes_nothing_and_is_tried_again(tmp_path, cause):
     """While writing fails the last generation stands and the problem is named; then it clears by itself."""
     with Rig(tmp_path, wrap=lambda real: Failing(real, "write_new", "replace")) as rig:
         rig.write("n.md", "first")
         rig.start()
         generation = rig.generation()
-        rig.fs.cause = cause
+        rig.fs.cause = getattr(errno, cause)
         rig.write("n.md", "second")
         rig.until(lambda: "publish_failed" in rig.problems())
+        [problem] = rig.loop.status().problems
+        assert problem.detail.startswith(f"{cause}: ")
         assert (rig.generation(), rig.text("n.md")) == (generation, "first")
         assert rig.barrier(0.05) == "pending"
         assert rig.loop.status().state == "degraded"
@@ -361,6 +369,42 @@ def test_a_publish_that_fails_changes_nothing_and_is_tried_again(tmp_path, cause
         rig.fs.cause = 0
         rig.until(lambda: rig.loop.status().state == "current")
         assert (rig.text("n.md"), rig.text("m.md"), rig.problems()) == ("second", "meanwhile", set())
+
+
+def test_a_file_that_came_and_went_while_the_disk_refused_is_not_indexed(tmp_path):
+    """It was read and waited for the disk; gone before that healed, it is in no generation."""
+    with Rig(tmp_path, wrap=lambda real: Failing(real, "write_new")) as rig:
+        rig.write("n.md", "first")
+        rig.start()
+        rig.fs.cause = errno.ENOSPC
+        rig.write("gone.md", "soon gone")
+        rig.until(lambda: "publish_failed" in rig.problems())
+        (rig.root / "gone.md").unlink()
+        rig.write("m.md", "meanwhile")
+        rig.fs.cause = 0
+        rig.until(lambda: rig.loop.status().state == "current")
+        assert rig.paths() == ["m.md", "n.md"]
+
+
+def test_a_file_that_goes_while_many_are_read_is_not_indexed(tmp_path, monkeypatch):
+    """It was read with others and had not come back when it was seen gone; it is in no generation all the same."""
+    advance = Writer.advance
+
+    def lose_one_first(self):
+        rig.until(self.results_ready)
+        (rig.root / "0.md").unlink()
+        rig.loop._stepper.pending.add([Hint(os.fsencode(rig.root / "0.md"))], rig.clock.monotonic())
+        monkeypatch.setattr(Writer, "advance", advance)
+
+    with Rig(tmp_path, watch=False, workers=1) as rig:
+        for number in range(100):
+            rig.write(f"{number}.md", f"text {number}")
+        monkeypatch.setattr(bulk, "WORTH_A_WORKER_BYTES", 0)
+        monkeypatch.setattr(Writer, "advance", lose_one_first)
+        rig.loop.sync_once()
+        rig.until(lambda: not rig.loop._stepper.pending.count() or rig.loop._stepper.step())
+        assert len(rig.paths()) == 99
+        assert "0.md" not in rig.paths()
 
 
 def test_a_question_during_a_long_failure_is_answered_at_once(tmp_path):
@@ -388,6 +432,81 @@ def test_a_checkpoint_that_fails_is_named_and_tried_again(tmp_path):
         rig.fs.cause = 0
         rig.until(lambda: rig.store.statistics().durable_generation == rig.generation())
         rig.until(lambda: rig.problems() == set())
+
+
+class Hanging:
+    """A state directory whose flushes do not return while `gate` is shut."""
+
+    def __init__(self, real):
+        self._real, self.gate, self.waiting = real, threading.Event(), threading.Event()
+        self.gate.set()
+
+    def __getattr__(self, name):
+        operation = getattr(self._real, name)
+        if not name.startswith("flush"):
+            return operation
+
+        def hanging(*args):
+            if not self.gate.is_set():
+                self.waiting.set()
+                self.gate.wait()
+            return operation(*args)
+
+        return hanging
+
+
+def test_a_disk_that_hangs_in_a_flush_holds_up_nobody(tmp_path):
+    """While a flush does not return, saves are published, queries answered and status told; none waits for it."""
+    with Rig(tmp_path, wrap=Hanging) as rig:
+        rig.write("n.md", "zeroth word")
+        rig.start()
+        rig.until(lambda: rig.store.snapshot().durable)
+        durable = rig.generation()
+        rig.fs.gate.clear()
+        try:
+            rig.write("n.md", "hanging word")
+            rig.settle()
+            assert rig.fs.waiting.wait(20)
+            for number in range(1, 51):
+                rig.write("n.md", f"saved{number} word")
+                rig.settle()
+                assert [hit.source_path for hit in asked(rig, f"saved{number}").hits] == ["n.md"]
+                assert rig.store.statistics().durable_generation == durable
+            assert rig.loop.status().state == "current"
+        finally:
+            rig.fs.gate.set()
+        rig.until(lambda: rig.store.statistics().durable_generation == rig.generation() == durable + 51)
+
+
+def asked(rig, text):
+    """Search what the rig has published, with proof, as a query does."""
+    return search(
+        rig.store.snapshot(),
+        SearchRequest(text=text, as_of=rig.clock.today()),
+        rules=AccessRules(),
+        held=rig.loop.held(),
+        sources=SourceTree(rig.roots),
+        clock=rig.clock,
+        settings=Settings(),
+    )
+
+
+def test_a_state_directory_without_write_permission_is_an_error_that_goes_away_with_it():
+    """As a user without privileges: publishes fail with EACCES, answers stay; with the right back all is published."""
+    with plain_user_folder() as folder, Rig(folder) as rig:
+        rig.write("n.md", "first")
+        rig.start()
+        rig.until(lambda: rig.store.snapshot().durable)
+        rig.state.chmod(0o500)
+        with pytest.raises(PermissionError):
+            (rig.state / "probe").touch()
+        rig.write("n.md", "second")
+        rig.until(lambda: "publish_failed" in rig.problems())
+        assert "EACCES" in rig.loop.status().problems[0].detail
+        assert rig.text("n.md") == "first"
+        rig.state.chmod(0o700)
+        rig.until(lambda: rig.loop.status().state == "current")
+        assert (rig.text("n.md"), rig.problems()) == ("second", set())
 
 
 def test_what_was_published_becomes_durable_by_itself(tmp_path):

@@ -1,5 +1,6 @@
 """What only a real state directory can show: links, other kinds of file, modes."""
 
+import errno
 import os
 import stat
 
@@ -72,3 +73,45 @@ def test_closing_twice_is_no_error(state):
     fs, _ = state
     fs.close()
     fs.close()
+
+
+def test_short_writes_are_gone_on_with(state, monkeypatch):
+    """A disk that takes seven bytes at a time gets all of them."""
+    fs, _ = state
+    write = os.write
+    monkeypatch.setattr(os, "write", lambda fd, data: write(fd, data[:7]))
+    fs.write_new("a", [b"one " * 10, memoryview(b"two")])
+    assert fs.read("a") == b"one " * 10 + b"two"
+
+
+def test_a_disk_that_takes_nothing_is_an_error_and_no_endless_loop(state, monkeypatch):
+    """A write that writes no byte and says no error is one all the same, and leaves no file."""
+    fs, _ = state
+    monkeypatch.setattr(os, "write", lambda fd, data: 0)
+    with pytest.raises(OSError) as caught:
+        fs.write_new("a", [b"one"])
+    assert caught.value.errno == errno.EIO
+    assert list(fs.names()) == []
+
+
+@pytest.mark.parametrize("call", ["write", "close"])
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EIO, errno.EDQUOT, errno.EINTR])
+def test_a_write_that_fails_in_the_middle_leaves_no_file(state, monkeypatch, call, code):
+    """Half of a file is removed, its descriptor is closed once, and the cause is told."""
+    fs, _ = state
+    descriptors = len(os.listdir("/proc/self/fd"))
+    real, done = getattr(os, call), []
+
+    def failing(fd, *data):
+        done.append(real(fd, *[piece[:3] for piece in data]))
+        if call == "close" or len(done) == 2:
+            monkeypatch.setattr(os, call, real)
+            raise OSError(code, os.strerror(code))
+        return done[-1]
+
+    monkeypatch.setattr(os, call, failing)
+    with pytest.raises(OSError) as caught:
+        fs.write_new("a", [b"one two three"])
+    assert caught.value.errno == code
+    assert list(fs.names()) == []
+    assert len(os.listdir("/proc/self/fd")) == descriptors
