@@ -29,8 +29,7 @@ class LineSpan(NamedTuple):
     last: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Root:
+class Root(NamedTuple):
     """A directory the user asked us to index.
 
     Attributes:
@@ -94,8 +93,7 @@ class UnsafeFinding(NamedTuple):
     pattern: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Document:
+class Document(NamedTuple):
     """One document as stored.
 
     Attributes:
@@ -124,7 +122,7 @@ class Document:
     title: str
     aliases: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
-    metadata: Mapping[str, MetadataValue] = field(default_factory=lambda: MappingProxyType({}))
+    metadata: Mapping[str, MetadataValue] = MappingProxyType({})
     front_matter_lines: int = 0
     unread_keys: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
@@ -155,8 +153,7 @@ class Chunk(NamedTuple):
     columns_line: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Citation:
+class Citation(NamedTuple):
     """A source path, a line span, and (in full) the hash of the cited text."""
 
     source_path: SourcePath

@@ -10,7 +10,6 @@ See: docs/consistency.md (order of operations).
 
 import datetime
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal, NamedTuple, Protocol
 
 from indexerd.model import SourcePath
@@ -94,8 +93,7 @@ class SourceStat(NamedTuple):
     ctime_ns: int
 
 
-@dataclass(frozen=True, slots=True)
-class SourceRead:
+class SourceRead(NamedTuple):
     """A whole regular file read beneath its root, its stat equal before and after the read."""
 
     data: bytes
@@ -105,8 +103,7 @@ class SourceRead:
 FaultCode = Literal["source_missing", "source_unreadable", "source_escapes_root", "source_changed"]
 
 
-@dataclass(frozen=True, slots=True)
-class SourceFault:
+class SourceFault(NamedTuple):
     """Why a source could not be read.
 
     Attributes:

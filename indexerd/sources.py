@@ -187,8 +187,9 @@ class SourceTree:
     def __init__(self, roots: Sequence[Root], max_file_bytes: int = DEFAULT_MAX_FILE_BYTES) -> None:
         self._roots = tuple(roots)
         self._max_file_bytes = max_file_bytes
-        # A hit's file is read, then its absolute path is asked for.
-        self._place_of = lru_cache(maxsize=256)(partial(split_source_path, self._roots))
+        self._above = {root: os.fsencode(root.path).rstrip(b"/") + b"/" for root in self._roots}
+        # A hit's file is read, then its absolute path is asked for; good documents are hits of many queries.
+        self._place_of = lru_cache(maxsize=2048)(partial(split_source_path, self._roots))
 
     def read(self, source_path: SourcePath) -> SourceRead | SourceFault:
         """Return the whole bytes of a document, its stat equal before and after, or the reason why not."""
@@ -208,7 +209,7 @@ class SourceTree:
     def absolute(self, source_path: SourcePath) -> bytes | None:
         """Return the absolute path as bytes in the user's spelling; None if no root has this name."""
         place = self._place_of(source_path)
-        return None if place is None else os.fsencode(place[0].path).rstrip(b"/") + b"/" + place[1]
+        return None if place is None else self._above[place[0]] + place[1]
 
     def _read_beneath(self, root_fd: int, relative: bytes) -> SourceRead | SourceFault:
         for _ in range(_ATTEMPTS):
@@ -228,16 +229,16 @@ class SourceTree:
 
     def _read_open(self, fd: int) -> SourceRead | SourceFault | None:
         """Read an open file; None if it changed meanwhile."""
-        before = os.fstat(fd)
-        if not stat_bits.S_ISREG(before.st_mode):
+        found = os.fstat(fd)
+        if not stat_bits.S_ISREG(found.st_mode):
             return SourceFault("source_unreadable", "not_regular")
-        if before.st_size > self._max_file_bytes:
+        before = stat_of(found)
+        if before.size > self._max_file_bytes:
             return SourceFault("source_unreadable", "too_large")
-        data = _read_at_most(fd, before.st_size + 1)
-        after = stat_of(os.fstat(fd))
-        if len(data) != before.st_size or after != stat_of(before):
+        data = _read_at_most(fd, before.size + 1)
+        if len(data) != before.size or stat_of(os.fstat(fd)) != before:
             return None
-        return SourceRead(data, after)
+        return SourceRead(data, before)
 
 
 def _read_at_most(fd: int, limit: int) -> bytes:

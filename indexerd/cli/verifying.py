@@ -10,7 +10,6 @@ See: docs/operations.md (without a daemon), docs/protocol.md (verify).
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from indexerd.cli.asking import is_undecodable
 from indexerd.cli.asking_there import asking_backend, name_below
@@ -74,7 +73,7 @@ def _by_backend(backend: Backend, cited: Citation, path: str, acting: Mapping[st
             name = path if not is_undecodable(path) else name_below(backend.call("status"), path)
             if name is None:
                 return None
-            result = backend.call("verify", {"citation": str(replace(cited, source_path=SourcePath(name))), **acting})
+            result = backend.call("verify", {"citation": str(cited._replace(source_path=SourcePath(name))), **acting})
     except NotFoundError:
         if not path:
             raise

@@ -12,7 +12,6 @@ import hashlib
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Final, NamedTuple
 
 from indexerd.errors import BudgetError
@@ -200,7 +199,7 @@ def evidence_set_id(query: str, blocks: Sequence[Block]) -> str:
 
 
 def _short(citation: Citation) -> str:
-    return str(replace(citation, content_hash=None))
+    return str(citation._replace(content_hash=None))
 
 
 def _hex(citation: Citation) -> str:

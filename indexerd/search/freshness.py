@@ -11,7 +11,7 @@ See: docs/consistency.md (proof).
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from indexerd.digests import content_hash
 from indexerd.model import Chunk, ContentHash, SourcePath
@@ -23,8 +23,7 @@ PROOF_BYTES: Final = 64 * 1024 * 1024
 PROOF_SECONDS: Final = 0.25
 
 
-@dataclass(frozen=True, slots=True)
-class Proved:
+class Proved(NamedTuple):
     """The bytes a document consists of, now, equal to those that were indexed.
 
     Attributes:
@@ -38,8 +37,7 @@ class Proved:
     validated_at_ns: int
 
 
-@dataclass(frozen=True, slots=True)
-class Unproved:
+class Unproved(NamedTuple):
     """Why a document or passage is withheld."""
 
     code: RejectionCode
@@ -123,7 +121,9 @@ class Prover:
 
 def passage(proved: Proved, stored: Chunk) -> str | None:
     """Cut a chunk's text from proved bytes; None if lines or text are not what the index says."""
-    text = proved.data[stored.byte_start : stored.byte_end].decode("utf-8", "replace")
-    if content_hash(text.encode()) != stored.content_hash:
+    cut = proved.data[stored.byte_start : stored.byte_end]
+    text = cut.decode("utf-8", "replace")
+    # The hash is that of the text; only where bytes were replaced is it not that of the bytes.
+    if content_hash(cut) != stored.content_hash and content_hash(text.encode()) != stored.content_hash:
         return None
     return text if proved.data.count(b"\n", 0, stored.byte_start) == stored.span.first - 1 else None

@@ -30,11 +30,11 @@ if TYPE_CHECKING:
     from indexerd.search.view import View
 
 
-# About a kilobyte each.
-_KEPT_SHOWN: Final = 2048
-_MOST_SHOWN: Final = 128
+# About two kilobytes each.
+_KEPT_HITS: Final = 2048
+_MOST_HITS: Final = 128
 _Place = tuple[int, int, int]
-_SHOWN: "weakref.WeakKeyDictionary[View, Recent[tuple[QueryWords, tuple[str, ...]], dict[_Place, Shown]]]" = (
+_HITS: "weakref.WeakKeyDictionary[View, Recent[tuple[QueryWords, tuple[str, ...], bool], dict[_Place, Hit]]]" = (
     weakref.WeakKeyDictionary()
 )
 
@@ -52,36 +52,49 @@ class HitMaker:
 
     def hits(self, accepted: Sequence[Accepted], present: Sequence[frozenset[int]]) -> tuple[Hit, ...]:
         """Return the hits; `present` says which words each passage holds."""
-        terms = {words: matched_terms(self.ranking.words, words) for words in set(present)}
-        rows = zip(accepted, present, self._shown(accepted), strict=True)
-        return tuple(self._hit(n, one, terms[words], shown) for n, (one, words, shown) in enumerate(rows, start=1))
+        hits = self._made(accepted, present)
+        return tuple(self._given(n, hits[one.candidate[1:]], one) for n, one in enumerate(accepted, start=1))
 
-    def _shown(self, accepted: Sequence[Accepted]) -> list[Shown]:
-        """Return how each passage is shown. Proof says that its text is the indexed one, so that is remembered."""
-        known, key = recent_of(_SHOWN, self.ranking.view, _KEPT_SHOWN), (self.ranking.words, self.languages)
-        shown = dict(known.get(key) or {})
-        new = [one for one in accepted if one.candidate[1:] not in shown]
+    def _given(self, n: int, hit: Hit, one: Accepted) -> Hit:
+        """Return a hit with what belongs to this query alone."""
+        proved, path = one.proved, hit.source_path
+        return hit._replace(
+            n=n,
+            path=self.sources.absolute(path),
+            root=root_label(path, self.roots),
+            text=one.text,
+            modified_ns=proved.modified_ns,
+            validated_at_ns=proved.validated_at_ns,
+        )
+
+    def _made(self, accepted: Sequence[Accepted], present: Sequence[frozenset[int]]) -> dict[_Place, Hit]:
+        """Return a hit for each passage. Proof says that its document is the indexed one, so they are remembered."""
+        known = recent_of(_HITS, self.ranking.view, _KEPT_HITS)
+        key = self.ranking.words, self.languages, self.explain
+        hits = dict(known.get(key) or {})
+        new = [(one, words) for one, words in zip(accepted, present, strict=True) if one.candidate[1:] not in hits]
         if new:
             weights = [figures.idf * figures.weight for figures in self.ranking.figures]
-            places = locate_each([one.text for one in new], self.ranking.words.searched, self.languages)
-            for one, matches in zip(new, places, strict=True):
-                shown[one.candidate[1:]] = show(one.text, matches, weights)
-            if len(shown) <= _MOST_SHOWN:
-                known.keep(key, shown, len(shown))
-        return [shown[one.candidate[1:]] for one in accepted]
+            terms = {words: matched_terms(self.ranking.words, words) for words in {words for _, words in new}}
+            places = locate_each([one.text for one, _ in new], self.ranking.words.searched, self.languages)
+            for (one, words), matches in zip(new, places, strict=True):
+                hits[one.candidate[1:]] = self._hit(one, terms[words], show(one.text, matches, weights))
+            if len(hits) <= _MOST_HITS:
+                known.keep(key, hits, len(hits))
+        return hits
 
-    def _hit(self, n: int, one: Accepted, terms: tuple[str, ...], shown: Shown) -> Hit:
+    def _hit(self, one: Accepted, terms: tuple[str, ...], shown: Shown) -> Hit:
         candidate, stored, proved, text, unsafe = one
         view = self.ranking.view.segments[candidate.segment]
         document = view.segment.document(candidate.document)
         document_name = document_id(document.source_path)
         return Hit(
-            n=n,
+            n=0,
             score=candidate.score,
             title=document.title,
             source_path=document.source_path,
-            path=self.sources.absolute(document.source_path),
-            root=root_label(document.source_path, self.roots),
+            path=None,
+            root=None,
             span=stored.span,
             line=stored.span.first + shown.line_offset,
             column=shown.column,

@@ -124,7 +124,7 @@ def form_roots(known: Sequence[KnownRoot], roots: Sequence[Root]) -> tuple[Root,
     share a name.
     """
     forms = {root.path: root.prefixed for root in known}
-    return tuple(replace(root, prefixed=forms.get(root.path, root.prefixed or bool(known))) for root in roots)
+    return tuple(root._replace(prefixed=forms.get(root.path, root.prefixed or bool(known))) for root in roots)
 
 
 def _lock(fs: StoreFilesystem) -> None:

@@ -136,11 +136,13 @@ class Segment:
     def chunk(self, number: int) -> Chunk:
         """Return a chunk; its hash is computed from the kept text."""
         # `item` gives a Python number at half the price of indexing.
+        start, end = self.byte_starts.item(number), self.byte_ends.item(number)
+        raw = memoryview(self.texts[self.document_of_chunk.item(number)])
         return Chunk(
             LineSpan(self.start_lines.item(number), self.end_lines.item(number)),
-            self.byte_starts.item(number),
-            self.byte_ends.item(number),
-            content_hash(self.chunk_text(number).encode()),
+            start,
+            end,
+            content_hash(str(raw[start:end], "utf-8", "replace").encode()),
             self.occurrences.item(number),
             tuple(unpack(self.headings[self.heading_numbers.item(number)], _WHERE)),
             self.chunk_hit.item(number),

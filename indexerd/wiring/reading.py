@@ -8,7 +8,6 @@ See: docs/operations.md (without a daemon).
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from indexerd.clock import SystemClock
 from indexerd.config import Config
@@ -104,7 +103,7 @@ def formed_roots(config: Config) -> tuple[Root, ...]:
     known = stored_roots(config.state_dir)
     paths = {root.path for root in known}
     new = tuple(root for root in config.roots if root.path not in paths)
-    return (*known, *(replace(root, prefixed=root.prefixed or bool(known)) for root in new))
+    return (*known, *(root._replace(prefixed=root.prefixed or bool(known)) for root in new))
 
 
 class _Fixed:
