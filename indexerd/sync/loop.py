@@ -88,11 +88,7 @@ class SyncLoop:
     def start(self) -> None:
         """Start watching, then the thread; the first thing it does is a full scan."""
         stepper = self._stepper
-        if stepper.watcher is not None:
-            try:
-                stepper.watcher.start(frozenset(os.fsencode(root.path) for root in self._roots), stepper.note)
-            except OSError as error:
-                stepper.give_up_watching(f"no watch to be had ({error}); the roots are scanned instead")
+        stepper.watching.start()
         self._name_remote_roots()
         with stepper.lock:
             stepper.pending.doubt()
@@ -306,7 +302,7 @@ class SyncLoop:
         stepper = self._stepper
         if stepper.watcher is not None:
             stepper.watcher.drain()
-        unwatched = stepper.unwatched()
+        unwatched = stepper.watching.unwatched()
         now = self._clock.monotonic()
         with stepper.lock:
             stepper.check_roots(now)
@@ -390,7 +386,7 @@ class SyncLoop:
             detail = f"{names}: what other machines change is seen by the next full scan only, since polling is off"
             self._stepper.problems.report("events_only", detail)
         else:
-            self._stepper.give_up_watching(f"{names}: a network file system reports no changes made elsewhere")
+            self._stepper.watching.give_up(f"{names}: a network file system reports no changes made elsewhere")
 
 
 def _named(entries: Iterable[tuple[SourcePath, str]]) -> tuple[Named, ...]:

@@ -86,11 +86,13 @@ def next_places(known: Mapping[SourcePath, Place], look: Look, held: Collection[
     """Return where roots and mounts stand for the next look.
 
     What was seen replaces what was known. But a place whose device changed or whose mount is gone stays as it was
-    known for as long as documents beneath it are held: otherwise the next look would find it ordinary and empty.
+    known for as long as documents beneath it are held, and a look at a part of it decides nothing: otherwise the next
+    look would find it ordinary and empty.
     """
     scope = frozenset(look.scope)
     doubted = frozenset(place.source_path for place in look.held)
     waiting = {place for path in held for place in _lineage(path) if place in doubted}
+    waiting.update(path for path in doubted if nearest_above(path, scope) is None)
     places = {path: place for path, place in known.items() if path in waiting or nearest_above(path, scope) is None}
     places.update((path, place) for path, place in look.places.items() if path not in waiting)
     return places

@@ -46,6 +46,7 @@ from indexerd.sync.timetable import (
     Timetable,
 )
 from indexerd.sync.watcher import Watcher
+from indexerd.sync.watching import Watching
 from indexerd.sync.worker import Brief
 from indexerd.sync.writer import Again, Writer
 
@@ -82,9 +83,11 @@ class Stepper:
         self.resolved = threading.Condition(self.lock)
         self.pending = Pending()
         self.repairs = Repairs(self.pending, sources, clock, self.wake, self.resolved)
-        self.timetable = Timetable(poll_seconds=options.poll_seconds if watcher is None else None)
+        self.timetable = Timetable()
         self.problems = Standing(clock)
-        self.watcher = watcher
+        self.watching = Watching(
+            watcher, roots=self.roots, options=options, timetable=self.timetable, problems=self.problems, note=self.note
+        )
         self.identities = RootIdentities(root.path for root in self.roots)
         snapshot = store.snapshot()
         # Not now: whoever asks in the meantime is answered from the store, and a large index takes a while to list.
@@ -145,25 +148,10 @@ class Stepper:
             self.pending.add(changed, now, urgent=True)
             self.wake.notify_all()
 
-    def unwatched(self) -> tuple[bytes, ...]:
-        """Return the topmost folders in which changes are not reported: they need a look instead."""
-        if self.watcher is None:
-            return tuple(os.fsencode(root.path) for root in self.roots)
-        # A folder that may not be read is held, and its parent reports when that changes.
-        folders = sorted(f for f, cause in self.watcher.refused().items() if cause not in (errno.EACCES, errno.EPERM))
-        tops: list[bytes] = []
-        for folder in folders:
-            if not tops or not folder.startswith(tops[-1] + b"/"):
-                tops.append(folder)
-        return tuple(tops)
-
-    def give_up_watching(self, why: str) -> None:
-        """Rely on scans from now on, and say so."""
-        watcher, self.watcher = self.watcher, None
-        if watcher is not None:
-            watcher.stop()
-        self.timetable.poll_seconds = self.options.poll_seconds
-        self.problems.report("polling", why)
+    @property
+    def watcher(self) -> Watcher | None:
+        """Return the watch; None where scans are relied on."""
+        return self.watching.watcher
 
     # The step.
 
@@ -176,7 +164,7 @@ class Stepper:
         self.repairs.serve(self._repair, self._tell)
         now = self.clock.monotonic()
         # Before the lock is taken: the watcher's own lock comes first.
-        unwatched = self.unwatched() if self.watcher is not None and now >= self.timetable.refused_retry else ()
+        unwatched = self._watch_again(now)
         with self.lock:
             if self.timers:
                 self._tick(now)
@@ -285,9 +273,18 @@ class Stepper:
         self._refresh_problems()
 
     def _renew_watch(self) -> None:
-        watcher = self.watcher
-        if watcher is not None and (self._overflows.pending() or not watcher.statistics().alive):
-            watcher.restart()
+        if self._overflows.pending() or self.watching.is_dead():
+            self.watching.renew()
+
+    def _watch_again(self, now: float) -> tuple[bytes, ...]:
+        """Try again to watch where that was refused; return the folders to look into meanwhile."""
+        if not self.timers or now < self.timetable.refused_retry:
+            return ()
+        if self.watching.try_again():
+            with self.lock:
+                # Numbered: whoever asks waits for the scan that sets the watches.
+                self.pending.doubt()
+        return self.watching.unwatched() if self.watcher is not None else ()
 
     def _reconciled(self, began: float) -> None:
         now = self.clock.monotonic()
@@ -351,12 +348,7 @@ class Stepper:
     def _refresh_problems(self) -> None:
         states = sorted(f"{label}: {state}" for label, state in self.ledger.roots.items() if state != "ok")
         self.problems.set("root_unavailable", "; ".join(states) or None)
-        if self.watcher is None:
-            return
-        refused = self.unwatched()
-        names = ", ".join(os.fsdecode(folder) for folder in refused[:3])
-        detail = f"{len(refused)} folders are not watched ({names}); raise fs.inotify.max_user_watches"
-        self.problems.set("watch_limit", detail if refused else None)
+        self.watching.name_refused()
 
     # The timers.
 
@@ -389,5 +381,5 @@ class Stepper:
             table.root_retry = now + ROOT_RETRY_SECONDS
             gone = [os.fsencode(root.path) for root in self.roots if self.ledger.roots.get(root.label, "ok") != "ok"]
             self.pending.add([Hint(path, tree=True) for path in gone], now, idle=True)
-        if self.watcher is not None and not self.watcher.statistics().alive:
+        if self.watching.is_dead():
             self.pending.doubt()

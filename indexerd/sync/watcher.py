@@ -99,7 +99,11 @@ class Watcher:
         self._thread.start()
 
     def stop(self) -> None:
-        """End the thread and close everything; harmless when not started."""
+        """End the thread and close everything, so that `start` begins anew; harmless when not started.
+
+        The kernel queues a record for every watch it removes, so after an overflow on many folders the old descriptor
+        would overflow again by itself; closing it discards all that. Scan everything after the next start.
+        """
         thread, self._thread = self._thread, None
         if thread is None:
             return
@@ -111,23 +115,8 @@ class Watcher:
                 if descriptor >= 0:
                     os.close(descriptor)
             self._descriptor = self._wake_read = self._wake_write = self._mounts = -1
-
-    def restart(self) -> None:
-        """Start over with a fresh descriptor: what the old one still had to say is discarded, nothing is watched.
-
-        The kernel queues a record for every watch it removes, so after an overflow on many folders the old descriptor
-        would overflow again by itself; closing it discards all that. Scan everything afterwards.
-        """
-        fresh = _open_descriptor()
-        with self._lock:
-            old, self._descriptor = self._descriptor, fresh
             self._table = WatchTable()
             self._refused.clear()
-        self._wake()
-        os.close(old)
-        if self._thread is not None and not self._thread.is_alive():
-            self._thread = threading.Thread(target=self._run, name="indexerd-watch", daemon=True)
-            self._thread.start()
 
     def watch(self, folder: bytes, names: frozenset[bytes] = frozenset()) -> None:
         """Watch one folder (not below it); a refusal is put on record, never raised.

@@ -2,6 +2,7 @@
 
 import contextlib
 import errno
+import mmap
 import os
 import shutil
 import signal
@@ -22,6 +23,7 @@ from indexerd.sync.pending import Hint
 from indexerd.sync.writer import Writer
 from tests.fakes.plain_user import plain_user_folder
 from tests.fakes.sync_rig import Rig
+from tests.fakes.watched_notes import Notes
 
 LIMITS = Path("/proc/sys/fs/inotify")
 is_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
@@ -84,6 +86,9 @@ def test_lost_events_lead_to_a_full_scan(tmp_path):
                 rig.write(f"d{number % 5}/{number}.md", f"text {number}")
             (rig.root / "n.md").unlink()
         rig.until(lambda: rig.loop.status().overflows >= 1)
+        (problem,) = rig.loop.status().problems
+        assert (problem.code, problem.count) == ("events_lost", rig.loop.status().overflows)
+        assert abs(problem.since_ns - time.time_ns()) < 60e9
         rig.until(lambda: rig.loop.status().state == "current", seconds=30)
         assert len(rig.paths()) == 300
         assert rig.digest() == rig.scratch_digest(tmp_path / "scratch")
@@ -175,6 +180,50 @@ def test_without_any_inotify_instance_the_roots_are_scanned(tmp_path):
         rig.write("sub/m.md", "second")
         rig.settle()
         assert rig.paths() == ["n.md", "sub/m.md"]
+
+
+@is_root
+@pytest.mark.root
+def test_a_watch_that_could_not_be_had_is_tried_again(tmp_path):
+    """No descriptor at the start: it is said since when, and once there is one the roots are watched by themselves."""
+    with Rig(tmp_path) as rig:
+        rig.write("sub/n.md", "first")
+        with limit("max_user_instances", 0):
+            rig.start()
+            (problem,) = rig.loop.status().problems
+            assert (problem.code, problem.count > 0, "tried again" in problem.detail) == ("polling", True, True)
+            assert abs(problem.since_ns - time.time_ns()) < 60e9
+        rig.write("sub/n.md", "second")
+        rig.loop._stepper.timetable.refused_retry = 0.0
+        rig.until(lambda: rig.problems() == set())
+        rig.until(lambda: rig.loop.status().watches == 2)
+        rig.loop._stepper.timetable.reconcile = float("inf")
+        rig.write("sub/n.md", "third")
+        rig.until(lambda: rig.text("sub/n.md") == "third")
+        assert rig.digest() == rig.scratch_digest(tmp_path / "scratch")
+
+
+@is_root
+@pytest.mark.root
+def test_no_descriptor_left_for_a_fresh_watch_is_no_end(tmp_path):
+    """After lost events another watch is begun; where none is to be had the scan is made all the same, and told."""
+    with limit("max_queued_events", 16), Rig(tmp_path) as rig:
+        rig.start()
+        with limit("max_user_instances", 0):
+            with rig.loop._stepper.watcher._lock:
+                for number in range(60):
+                    rig.write(f"{number}.md", "text")
+            rig.until(lambda: rig.problems() == {"polling"})
+            rig.settle()
+            assert len(rig.paths()) == 60
+            rig.write("sub/later.md", "found by a look")
+            rig.settle()
+            assert rig.text("sub/later.md") is not None
+        rig.loop._stepper.timetable.refused_retry = 0.0
+        rig.until(lambda: rig.problems() == set())
+        rig.settle()
+        assert rig.loop.status().watches == 2
+        assert rig.digest() == rig.scratch_digest(tmp_path / "scratch")
 
 
 def test_with_polling_changes_are_found_without_anybody_asking(tmp_path):
@@ -330,6 +379,107 @@ def test_a_file_system_mounted_inside_the_root_is_seen_and_held_when_it_goes(tmp
             rig.until(lambda: rig.loop.held() == {"inner/m.md"})
         finally:
             subprocess.run(["umount", inner], check=False, stderr=subprocess.DEVNULL)
+
+
+@is_root
+@pytest.mark.root
+def test_what_is_mounted_over_a_root_deletes_nothing(tmp_path):
+    """Another file system over the root hides its documents: held, told, and back by themselves when it is gone."""
+    with Rig(tmp_path) as rig:
+        rig.write("sub/n.md", "first")
+        rig.write("m.md", "first")
+        rig.start()
+        subprocess.run(["mount", "-t", "tmpfs", "none", rig.root], check=True)
+        try:
+            rig.write("m.md", "on top")
+            rig.until(lambda: rig.problems() == {"root_unavailable"})
+            rig.settle()
+            assert rig.loop.status().roots[0].state == "device_changed"
+            assert {"sub/n.md", "m.md"} <= set(rig.paths())
+            assert "sub/n.md" in rig.loop.held()
+        finally:
+            subprocess.run(["umount", rig.root], check=True)
+        rig.until(lambda: rig.problems() == set())
+        rig.settle()
+        assert (rig.loop.held(), rig.text("m.md")) == (frozenset(), "first")
+        rig.write("sub/n.md", "second")
+        rig.settle()
+        assert rig.digest() == rig.scratch_digest(tmp_path / "scratch")
+
+
+@pytest.mark.slow
+def test_a_race_of_watch_and_mkdir_loses_no_file(tmp_path):
+    """Three hundred times `mkdir -p` three folders deep and a file, as quick as a shell can: all are indexed."""
+    with Rig(tmp_path) as rig:
+        rig.start()
+        script = 'i=0; while [ $i -lt 300 ]; do mkdir -p $i/b/c; echo "text $i" > $i/b/c/n.md; i=$((i+1)); done'
+        subprocess.run(["sh", "-c", script], cwd=rig.root, check=True)
+        rig.settle()
+        assert len(rig.paths()) == 300
+        assert rig.loop.status().watches == 901
+        assert rig.digest() == rig.scratch_digest(tmp_path / "scratch")
+
+
+@pytest.mark.parametrize("moment", [-(10**9), 0, 10**9, 4_102_444_800 * 10**9])
+def test_odd_times_of_a_file_hide_no_change(tmp_path, moment):
+    """Before 1970, at it, or far ahead: edits of equal size that put the odd time back are found, then all is still."""
+    with Rig(tmp_path) as rig:
+        path = rig.write("n.md", "text 0")
+        os.utime(path, ns=(moment, moment))
+        rig.start()
+        for number in range(1, 6):
+            path.write_text(f"text {number}")
+            os.utime(path, ns=(moment, moment))
+            rig.settle()
+            assert rig.text("n.md") == f"text {number}"
+        rig.close()
+        path.write_text("text 9")
+        os.utime(path, ns=(moment, moment))
+        rig.open().start()
+        assert rig.text("n.md") == "text 9"
+        rig.until(lambda: not rig.loop._stepper.timetable._recent)
+
+
+@pytest.mark.parametrize("way", ["sync", "reconcile"])
+def test_a_write_through_memory_is_found_by_the_next_full_look(tmp_path, way):
+    """Mapped pages make no event at all: the next scan or sync finds them by the file's times."""
+    with Rig(tmp_path) as rig:
+        path = rig.write("n.md", "first")
+        os.utime(path, ns=(1, 1))
+        rig.start()
+        with path.open("r+b") as file, mmap.mmap(file.fileno(), 5) as mapping:
+            mapping[:5] = b"FIRST"
+            mapping.flush()
+        if way == "sync":
+            rig.loop.sync_once()
+        else:
+            rig.loop.reconcile()
+            rig.settle()
+        assert rig.text("n.md") == "FIRST"
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("faketime") is None, reason="needs faketime")
+def test_a_clock_that_jumps_about_hides_no_change(tmp_path):
+    """The clock of the daemon goes back a day and ahead by years while it runs: every save is found, old text never."""
+    clock, notes = tmp_path / "clock", Notes(tmp_path)
+    clock.write_text("+0")
+    environ = {"FAKETIME_TIMESTAMP_FILE": str(clock), "FAKETIME_NO_CACHE": "1", "NO_FAKE_STAT": "1"}
+    environ |= {"FAKETIME_DONT_FAKE_MONOTONIC": "1", "DONT_FAKE_MONOTONIC": "1"}
+    notes.write("n.md", "jumpword0 steady\n")
+    try:
+        notes.start(environ=environ, through=("faketime", "-f", "+0"))
+        for number, jump in enumerate(("-86400", "+0", "+315360000", "-3600", "+0"), start=1):
+            clock.write_text(jump)
+            notes.write("n.md", f"jumpword{number} steady\n")
+            assert notes.found(f"jumpword{number}") == ["n.md"]
+            assert notes.found(f"jumpword{number - 1}") == []
+            notes.save("saved.md", f"savedword{number}\n")
+            assert notes.found(f"savedword{number}") == ["saved.md"]
+        notes.settle()
+        assert notes.digest() == notes.scratch_digest()
+    finally:
+        notes.close()
 
 
 def test_a_store_that_refuses_for_long_costs_no_cycles(tmp_path):

@@ -140,6 +140,13 @@ def test_a_doubted_place_waits_for_its_documents():
     assert next_places(known, seen, ()) == {"disk": Place(2, mount=True)}
 
 
+def test_a_look_at_one_file_leaves_a_doubted_place_as_it_was():
+    """One document that is there says nothing of the others beneath a place whose device changed."""
+    known = {SourcePath(""): Place(1, mount=False)}
+    seen = look(["m.md"], scope=("m.md",), held=[("", "device_changed")], places={SourcePath(""): Place(2, mount=True)})
+    assert next_places(known, seen, ()) == known
+
+
 def test_looks_can_be_joined():
     """Several looks say together what each says."""
     joined = merge_looks(
