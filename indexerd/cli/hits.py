@@ -63,14 +63,14 @@ def notes(result: Result, colour: bool, *, narrowed: bool = False) -> str:
         colour: Whether they stand out in colour.
         narrowed: Whether flags left documents out.
     """
-    told = (_nothing(result, narrowed), _weak(result), _withheld(result), _freshness(result))
+    told = (_historical(result), _nothing(result, narrowed), _weak(result), _withheld(result), _freshness(result))
     lines = [line for line in told if line]
     return "".join(f"{YELLOW}{line}{RESET}\n" if colour else f"{line}\n" for line in lines)
 
 
 def notes_beside(result: Result) -> str:
     """Return what is to be said beside a reason why there is nothing: what was withheld, what is not indexed yet."""
-    lines = (_withheld(result), _freshness({**result, "hits": ()}))
+    lines = (_historical(result), _withheld(result), _freshness({**result, "hits": ()}))
     return "".join(f"{line}\n" for line in lines if line)
 
 
@@ -168,6 +168,16 @@ def _part(part: Mapping[str, Any]) -> str:
         f"{part['score']:.6f}  {word}  in {count(part['df'], 'chunk')}, idf {part['idf']:.4f}, "
         f"weight {part['weight']:g}, frequency {part['frequency']:g}"
     )
+
+
+def _historical(result: Result) -> str:
+    about = result.get("historical")
+    if not about:
+        return ""
+    changed = [escape(str(change)) for change in about["changed"]]
+    since = f"; changed since then: {'; '.join(changed)}" if changed else ""
+    erased = f"; {count(about['erased'], 'document')} erased since then" if about["erased"] else ""
+    return f"as of generation {result['generation']}, published {escape(about['published_at'])}{since}{erased}"
 
 
 def _nothing(result: Result, narrowed: bool) -> str:

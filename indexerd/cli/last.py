@@ -43,6 +43,22 @@ def remember(hits: Sequence[Mapping[str, Any]], paths: Sequence[bytes], environ:
         os.close(handle)
 
 
+def forget(path: bytes, environ: Mapping[str, str], uid: int) -> None:
+    """Forget the last result if it names a file.
+
+    Raises:
+        OSError: It is still there. Remove it by hand.
+    """
+    place = f"{runtime_dir(environ, uid)}/{_NAME}"
+    try:
+        with open(place, "rb") as file:
+            is_named = path in file.read(_MAX_BYTES).split(b"\0")[::2]
+    except FileNotFoundError:
+        return
+    if is_named:
+        os.unlink(place)
+
+
 def recall(number: int, environ: Mapping[str, str], uid: int) -> tuple[bytes, int] | None:
     """Return absolute path and line of the N-th hit last shown; None if there was none."""
     folder = runtime_dir(environ, uid)

@@ -8,6 +8,7 @@ See: docs/operations.md.
 """
 
 import json
+from collections.abc import Iterator
 from typing import cast
 
 import click
@@ -47,18 +48,20 @@ def documents_command(deleted: bool, nul: bool, is_json: bool, **flags: object) 
 def _document_line(document: Result, *, is_deleted: bool) -> str:
     path = escape(str(document["source_path"]))
     if is_deleted:
-        return f"{path}  (deleted after generation {document.get('generation')})"
+        known = f", last {str(document['document_hash'])[:12]}" if document.get("document_hash") else ""
+        return f"{path}  (deleted by generation {document.get('generation')}{known})"
     marks = [word for word in ("unsafe", "held", "withheld") if document.get(word)]
     return f"{path}  {escape(str(document.get('title') or ''))}{'  ! ' + ', '.join(marks) if marks else ''}"
 
 
 @click.command("generations")
+@click.argument("number", type=click.IntRange(0), required=False, metavar="[N]")
 @as_json
 @selecting
-def generations_command(is_json: bool, **flags: object) -> int:
-    """List the generations that are kept, oldest first."""
-    with asking_backend(take_selection(flags), here(), allow_local=True, need="store") as backend:
-        result = backend.call("generations")
+def generations_command(number: int | None, is_json: bool, **flags: object) -> int:
+    """List the generations that are kept, oldest first; of generation N the documents that it changed."""
+    with asking_backend(take_selection(flags), here(), allow_local=True, need="read") as backend:
+        result = backend.call("generations", {} if number is None else {"generation": number})
     generations = cast("list[Result]", result["generations"])
     if is_json:
         return _print_list(generations)
@@ -66,7 +69,22 @@ def generations_command(is_json: bool, **flags: object) -> int:
         changes = f"+{one['added']} ~{one['updated']} -{one['deleted']}"
         durable = "" if one["durable"] else "  not yet on disk for good"
         write(1, f"{one['generation']:>8}  {escape(str(one['published_at']))}  {changes}{durable}\n".encode())
+    if number is not None:
+        lines = _change_lines(cast("Result | None", generations[0]["changes"]), number)
+        write(1, "".join(f"{line}\n" for line in lines).encode("utf-8", "backslashreplace"))
     return 0
+
+
+def _change_lines(changes: Result | None, number: int) -> Iterator[str]:
+    if changes is None:
+        yield f"          what it changed is not known any more: no generation before {number} is kept"
+        return
+    if changes["since"] not in {0, number - 1}:
+        yield f"          since generation {changes['since']}, the last one kept before it:"
+    for sign, kind in (("+", "added"), ("~", "updated"), ("-", "deleted")):
+        yield from (f"          {sign} {escape(path)}" for path in cast("list[str]", changes[kind]))
+    if changes["truncated"]:
+        yield "          and more than one message carries"
 
 
 def _print_list(values: list[Result]) -> int:

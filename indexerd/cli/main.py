@@ -42,13 +42,14 @@ GROUPS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
             ("stop", "watching"),
         ),
     ),
-    ("Evidence", (("evidence", "querying"), ("verify", "opening"))),
+    ("Evidence", (("evidence", "querying"), ("verify", "opening"), ("replay", "replaying"))),
     (
         "Upkeep",
         (
             ("sync", "syncing"),
             ("documents", "listing"),
             ("generations", "listing"),
+            ("forget", "forgetting"),
             ("fsck", "storing"),
             ("doctor", "doctoring"),
             ("dump", "storing"),

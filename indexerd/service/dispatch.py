@@ -8,6 +8,7 @@ See: docs/protocol.md (methods).
 """
 
 import difflib
+import functools
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
@@ -17,6 +18,7 @@ from indexerd.protocol.messages import MethodNotFoundError, Payload
 from indexerd.service.callers import Caller, Peer
 from indexerd.service.citations import Citations
 from indexerd.service.condition import Condition
+from indexerd.service.forgetting import forget
 from indexerd.service.listing import Listing
 from indexerd.service.parts import Parts
 from indexerd.service.rendering import Json
@@ -39,7 +41,6 @@ class Service:
         self._quick: Mapping[str, Answer] = MappingProxyType(
             {
                 "status": condition.status,
-                "generations": listing.generations,
                 "subscribe": self._subscribe,
                 "shutdown": self._shutdown,
             }
@@ -51,6 +52,8 @@ class Service:
                 "verify": citations.verify,
                 "show": citations.show,
                 "documents": listing.documents,
+                "generations": listing.generations,
+                "forget": functools.partial(forget, parts),
                 "sync": condition.sync,
             }
         )
@@ -81,7 +84,7 @@ class Service:
 
     def is_long(self, method: str) -> bool:
         """Tell whether a method may take minutes: such calls must not stand in the way of queries."""
-        return method == "sync"
+        return method in {"sync", "forget"}
 
     def _method(self, name: str) -> Answer:
         answer = self._quick.get(name) or self._slow.get(name)

@@ -10,8 +10,9 @@ See: docs/protocol.md (documents, generations).
 
 import datetime
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 from indexerd.access.rights import admits, effective_metadata, rights
 from indexerd.digests import document_id
@@ -24,7 +25,7 @@ from indexerd.service.callers import Caller
 from indexerd.service.parts import Parts
 from indexerd.service.rendering import Json, metadata_fields, moment, path_fields
 from indexerd.service.visibility import Visibility
-from indexerd.store import LiveSegment, Snapshot
+from indexerd.store import Changes, GenerationInfo, LiveSegment, Snapshot
 
 _PAGE, _LARGEST_PAGE = 1000, 5000
 # Front matter may have 64 KiB a document: a page is bounded by its size too.
@@ -129,25 +130,46 @@ class Listing:
                 yield {"source_path": path, "document_hash": last, "generation": gone.generation}
 
     def generations(self, caller: Caller, params: Payload) -> Json:
-        """List every kept generation, oldest first.
+        """List every kept generation, oldest first; or one, with the documents that it changed.
 
         Raises:
             ForbiddenError: The caller is no owner.
+            GenerationError: The one that is asked for is not kept, or damaged.
         """
-        Fields(params).close()
+        fields = Fields(params)
         caller.require_owner("generations")
-        kept = [
-            {
-                "generation": info.generation,
-                "durable": info.durable,
-                "published_at": moment(info.published_at_ns),
-                "added": info.added,
-                "updated": info.updated,
-                "deleted": info.deleted,
-            }
-            for info in self._parts.store.past().generations()
-        ]
-        return {"protocol": PROTOCOL_VERSION, "generations": kept}
+        number = fields.integer("generation")
+        fields.close()
+        past = self._parts.store.past()
+        if number is None:
+            return {"protocol": PROTOCOL_VERSION, "generations": [_generation(info) for info in past.generations()]}
+        one = _generation(past.info(number)) | {"changes": _changes(past.changes(number))}
+        return {"protocol": PROTOCOL_VERSION, "generations": [one]}
+
+
+def _generation(info: GenerationInfo) -> Json:
+    return {
+        "generation": info.generation,
+        "durable": info.durable,
+        "published_at": moment(info.published_at_ns),
+        "added": info.added,
+        "updated": info.updated,
+        "deleted": info.deleted,
+    }
+
+
+def _changes(changes: Changes | None) -> Json | None:
+    """Return the names, of each kind as many as one message carries."""
+    if changes is None:
+        return None
+    kinds = {"added": changes.added, "updated": changes.updated, "deleted": changes.deleted}
+    shown = {kind: _fitting(paths, _PAGE_BYTES // len(kinds)) for kind, paths in kinds.items()}
+    return {"since": changes.since, **shown, "truncated": any(len(shown[kind]) < len(kinds[kind]) for kind in kinds)}
+
+
+def _fitting(paths: Sequence[SourcePath], room: int) -> list[SourcePath]:
+    behind = accumulate(len(json.dumps(path)) for path in paths)
+    return [path for path, used in zip(paths, behind, strict=True) if used <= room]
 
 
 def _page(rows: Iterator[Json], limit: int) -> tuple[list[Json], bool]:

@@ -91,6 +91,10 @@ class Synchroniser(Protocol):
         """Return one moment of the sync."""
         ...
 
+    def drop_fingerprints(self) -> None:
+        """Remove what is kept on disk of the sources' files; it is written anew without the documents that are gone."""
+        ...
+
     def held(self) -> frozenset[SourcePath]:
         """Return the documents that cannot be looked at now."""
         ...

@@ -2,7 +2,7 @@
 
 from indexerd.store.dump import canonical_digest, canonical_dump
 from indexerd.store.erasure import Erased
-from indexerd.store.history import DeletedDocument, GenerationInfo, Past, no_past
+from indexerd.store.history import Changes, DeletedDocument, GenerationInfo, Past, no_past
 from indexerd.store.manifest import Versions
 from indexerd.store.merge_process import MergeProcess
 from indexerd.store.opening import form_roots, open_past, open_reader, open_store
@@ -18,6 +18,7 @@ from indexerd.store.writer import Store
 
 __all__ = [
     "Change",
+    "Changes",
     "DeletedDocument",
     "Erased",
     "Finding",

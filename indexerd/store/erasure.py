@@ -128,7 +128,8 @@ class Erasure:
     def _prepare(self, state: State) -> None:
         found = state.snapshot.find(self._path)
         if found is not None and not self._keep:
-            raise StillIndexedError(f"{self._path!r} is indexed")
+            remedy = "remove its file or exclude it first, or erase its history alone"
+            raise StillIndexedError(f"{self._path!r} is indexed: {remedy}")
         kept = ContentHash(found[0].data.content_hashes[found[1]].tobytes()) if found is not None else None
         if kept != self._kept_hash and self._mentions:
             # It was published again meanwhile: what goes and what stays is another question now.

@@ -41,6 +41,22 @@ class GenerationInfo(NamedTuple):
     deleted: int
 
 
+class Changes(NamedTuple):
+    """What a generation changed, by name.
+
+    Attributes:
+        since: The kept generation that it is compared with; 0 for none before the first.
+        added: Documents that are new in it.
+        updated: Documents with other bytes.
+        deleted: Documents that are gone.
+    """
+
+    since: int
+    added: tuple[SourcePath, ...]
+    updated: tuple[SourcePath, ...]
+    deleted: tuple[SourcePath, ...]
+
+
 class DeletedDocument(NamedTuple):
     """A document that is gone.
 
@@ -101,6 +117,24 @@ class Past:
             store_id=self.slot.store_id, manifest=manifest, durable=generation in self.durable, parts=parts
         )
 
+    def changes(self, generation: int) -> Changes | None:
+        """Return what a generation changed since the one kept before it; None for the oldest kept, unless it is 1.
+
+        Raises:
+            GenerationError: One of both is not kept, or damaged.
+        """
+        after = _hashes(self.open(generation))
+        since = max((one.generation for one in self.generations() if one.generation < generation), default=0)
+        if not since and generation > 1:
+            return None
+        before = _hashes(self.open(since)) if since else {}
+        return Changes(
+            since=since,
+            added=tuple(path for path in after if path not in before),
+            updated=tuple(path for path in after if before.get(path, after[path]) != after[path]),
+            deleted=tuple(path for path in before if path not in after),
+        )
+
     def last_versions(self, generation: int) -> Iterator[Stored]:
         """Yield segments of later generations, newest first: the first that holds a path has its last known version.
 
@@ -144,6 +178,10 @@ class Past:
             message = f"generation {generation} is not kept; {since}, the current one is {self.current.generation}"
             raise GenerationError("generation_not_kept", message)
         return kept[generation]
+
+
+def _hashes(snapshot: Snapshot) -> dict[SourcePath, bytes]:
+    return {one.data.paths[i]: one.data.content_hashes[i].tobytes() for one, i in snapshot.documents()}
 
 
 def no_past(current: Snapshot) -> Past:

@@ -83,8 +83,6 @@ class SyncLoop:
         self._stopping = False
         self._upkeep = Upkeep(store, lambda: not store.snapshot().durable, self._report_upkeep)
 
-    # The thread.
-
     def start(self) -> None:
         """Start watching, then the thread; the first thing it does is a full scan."""
         stepper = self._stepper
@@ -211,6 +209,10 @@ class SyncLoop:
             stepper.run_until(number)
             stepper.save()
         return self._report(stepper.writer.total, before)
+
+    def drop_fingerprints(self) -> None:
+        """Remove the file of fingerprints, to be written anew. Raises `OSError` if it is still there."""
+        self._stepper.drop_saved()
 
     def held(self) -> frozenset[SourcePath]:
         """Return the documents that cannot be looked at now: not eligible."""

@@ -41,3 +41,17 @@ def save_cache(fs: StoreFilesystem | None, cache: FingerprintCache) -> None:
         cache.unsaved = False
     except OSError as error:
         _log.warning("the fingerprints were not saved (%s); the next start reads more files than it must", error)
+
+
+def drop_cache(fs: StoreFilesystem | None, cache: FingerprintCache) -> None:
+    """Remove the file, to be written anew with what the cache holds by then.
+
+    Raises:
+        OSError: It is still there. Try again.
+    """
+    cache.unsaved = True
+    if fs is None:
+        return
+    for name in (FILE_NAME, _NEW_NAME):
+        with contextlib.suppress(FileNotFoundError):
+            fs.remove(name)

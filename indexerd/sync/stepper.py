@@ -23,7 +23,7 @@ from indexerd.sync.bulk import Bulk
 from indexerd.sync.cycle import Cycle
 from indexerd.sync.deferred import Deferred
 from indexerd.sync.ledger import Known, Ledger, documents_of
-from indexerd.sync.memory import load_cache, save_cache
+from indexerd.sync.memory import drop_cache, load_cache, save_cache
 from indexerd.sync.options import SyncOptions
 from indexerd.sync.pending import HURRIED, Batch, Hint, Kind, Pending, Writing
 from indexerd.sync.problems import Standing
@@ -233,6 +233,11 @@ class Stepper:
         if self._unsaved:
             self._unsaved = False
             save_cache(self._fs, self.ledger.cache)
+
+    def drop_saved(self) -> None:
+        """Remove the fingerprints on disk; the next save writes them anew. Raises `OSError` if they are still there."""
+        drop_cache(self._fs, self.ledger.cache)
+        self._unsaved = True
 
     def save_due(self) -> bool:
         """Return whether it is time to write the fingerprints down. Call with the lock held."""

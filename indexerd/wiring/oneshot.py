@@ -61,6 +61,10 @@ class OneShot:
         """Return one moment of the sync."""
         return self._sync.status()
 
+    def drop_fingerprints(self) -> None:
+        """Remove the file of fingerprints; closing writes it anew."""
+        self._sync.drop_fingerprints()
+
     def held(self) -> frozenset[SourcePath]:
         """Return the documents that cannot be looked at now."""
         return self._sync.held()

@@ -168,5 +168,8 @@ class _Elsewhere:
             progress=None,
         )
 
+    def drop_fingerprints(self) -> None:
+        raise StoreLockedError(_LOCKED)
+
     def held(self) -> frozenset[SourcePath]:
         return frozenset()

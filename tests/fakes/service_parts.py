@@ -82,6 +82,9 @@ class ScriptedSync:
             progress=None,
         )
 
+    def drop_fingerprints(self):
+        self.asked.append("drop fingerprints")
+
     def held(self):
         return self.held_paths
 

@@ -32,7 +32,7 @@ def test_some_methods_are_for_the_owner_only(house, method):
 
 def test_only_methods_that_cannot_wait_are_answered_at_once(house):
     """What may take long is left to another thread."""
-    for method in ("status", "generations", "subscribe"):
+    for method in ("status", "subscribe"):
         assert house.service.call_now(OWNER, method, {}) is not None
     for method in ("query", "evidence", "verify", "show", "documents", "sync"):
         assert house.service.call_now(OWNER, method, {"nonsense": 1}) is None

@@ -1,0 +1,158 @@
+"""`replay`: a saved result asked again of its generation, and compared with what comes.
+
+Owns: what a saved result must have, which fields are outside "identical", how a difference is told.
+Knows nothing of: how answers from the past are made.
+Invariants: 1. `identical` is said only of equal values of equal fields. 2. a result is only asked of its own store.
+Purity: shell (one file, through what it calls).
+See: docs/operations.md (replay), docs/protocol.md (answers from the past).
+"""
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple, cast
+
+import click
+
+from indexerd.cli.answering import write
+from indexerd.cli.asking_there import asking_backend
+from indexerd.cli.options import as_json, selecting, take_selection
+from indexerd.cli.paging import call_whole
+from indexerd.cli.place import here
+from indexerd.cli.plain import count, escape, flatten
+from indexerd.cli.reaching import Result
+from indexerd.errors import RequestError
+
+# Of the answer, not in it: when and how long, where on this disk; times of files and the disk's state have no history.
+_OUTSIDE = frozenset({"took_ms", "freshness", "store_id", "durable", "historical"})
+_OUTSIDE_HITS = frozenset({"path", "path_b64", "validated_at", "modified"})
+_MOST_BYTES = 256 << 20
+_SHOWN = 20
+_MISSING = object()
+
+Verdict = str
+
+
+class Difference(NamedTuple):
+    """A value that is not as saved: where it stands, and both; `None` is also what is not there at all."""
+
+    where: str
+    saved: object
+    now: object
+
+
+@click.command("replay", epilog="Exit status: 0 identical, 1 not, 2 error, 3 no daemon.")
+@click.argument("file", type=click.Path())
+@as_json
+@selecting
+def replay_command(file: str, is_json: bool, **flags: object) -> int:
+    """Ask a saved result (`query --json`, `evidence --json`) again of its generation; say whether it is identical.
+
+    FILE may be - for standard input.
+    """
+    saved = _saved(file)
+    request = dict(cast("Result", saved["request"]))
+    method = str(request.pop("method"))
+    asked = {**request, "generation": saved["generation"], "store_id": saved["store_id"]}
+    with asking_backend(take_selection(flags), here(), allow_local=True) as backend:
+        now = call_whole(backend, method, asked)
+    differences = list(_differences(_compared(saved), _compared(now)))
+    about = cast("Result", now["historical"])
+    verdict = _verdict(bool(differences), about)
+    if is_json:
+        report = {
+            "verdict": verdict,
+            "generation": now["generation"],
+            "changed": about["changed"],
+            "erased": about["erased"],
+            "differences": [one._asdict() for one in differences],
+        }
+        write(1, (json.dumps(report, ensure_ascii=True, separators=(",", ":")) + "\n").encode())
+    else:
+        lines = _told(verdict, about, now["generation"], differences)
+        write(1, "".join(f"{line}\n" for line in lines).encode("utf-8", "backslashreplace"))
+    return 0 if verdict == "identical" else 1
+
+
+def _saved(file: str) -> Result:
+    """Read a saved result.
+
+    Raises:
+        RequestError: It is none, or not one that says what was asked.
+    """
+    data = _bytes_of(file)
+    try:
+        saved = json.loads(data)
+    except ValueError as error:
+        raise RequestError(f"{file}: no JSON ({error}): save the output of `indexerd evidence --json`") from error
+    if not isinstance(saved, dict) or not isinstance(saved.get("hits"), list):
+        raise RequestError(f"{file}: no result of query or evidence: save the output of `indexerd evidence --json`")
+    request = saved.get("request")
+    names = {"generation": int, "store_id": str}
+    if (
+        not isinstance(request, dict)
+        or request.get("method") not in {"query", "evidence"}
+        or not all(isinstance(saved.get(name), kind) for name, kind in names.items())
+    ):
+        raise RequestError(f"{file}: this result does not say what was asked of which store: it cannot be replayed")
+    return cast("Result", saved)
+
+
+def _bytes_of(file: str) -> bytes:
+    handle = 0 if file == "-" else os.open(file, os.O_RDONLY | os.O_CLOEXEC)
+    with os.fdopen(handle, "rb", closefd=handle != 0) as stream:
+        data = stream.read(_MOST_BYTES + 1)
+    if len(data) > _MOST_BYTES:
+        raise RequestError(f"{file}: larger than any result")
+    return data
+
+
+def _compared(result: Result) -> Result:
+    """Return what of a result must be the same."""
+    kept = {name: value for name, value in result.items() if name not in _OUTSIDE}
+    hits = cast("list[Result]", result["hits"])
+    return kept | {"hits": [{k: v for k, v in hit.items() if k not in _OUTSIDE_HITS} for hit in hits]}
+
+
+def _differences(saved: object, now: object, where: str = "") -> Iterator[Difference]:
+    """Yield the innermost values that differ, in the order of the saved result."""
+    if isinstance(saved, Mapping) and isinstance(now, Mapping):
+        for name in dict.fromkeys([*saved, *now]):
+            yield from _differences(saved.get(name, _MISSING), now.get(name, _MISSING), f"{where}.{name}".lstrip("."))
+    elif isinstance(saved, list) and isinstance(now, list):
+        for at in range(max(len(saved), len(now))):
+            one, other = (items[at] if at < len(items) else _MISSING for items in (saved, now))
+            yield from _differences(one, other, f"{where}[{at}]")
+    elif type(saved) is not type(now) or saved != now:
+        yield Difference(where, *(None if value is _MISSING else value for value in (saved, now)))
+
+
+def _verdict(differs: bool, about: Result) -> Verdict:
+    """Return the word for an outcome; of what made it another one the gravest."""
+    if not differs:
+        return "identical"
+    if about["erased"]:
+        return "erased"
+    return "changed" if about["changed"] else "different"
+
+
+def _told(verdict: Verdict, about: Result, generation: object, differences: list[Difference]) -> Iterator[str]:
+    if verdict == "identical":
+        yield f"identical (generation {generation})"
+        return
+    erased = cast("int", about["erased"])
+    reasons = {
+        "erased": f"erased: {count(erased, 'document')} of generation {generation} had to be forgotten",
+        "changed": f"changed: {'; '.join(map(str, cast('list[str]', about['changed'])))}",
+        "different": f"different (generation {generation})",
+    }
+    yield escape(reasons[verdict])
+    for one in differences[:_SHOWN]:
+        yield f"  {escape(one.where)}: {_brief(one.saved)} was saved, now {_brief(one.now)}"
+    if len(differences) > _SHOWN:
+        yield f"  and {len(differences) - _SHOWN:,} more: --json has all"
+
+
+def _brief(value: object) -> str:
+    text = flatten(json.dumps(value, ensure_ascii=False))
+    return text if len(text) <= 60 else f"{text[:57]}..."
