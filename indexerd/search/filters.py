@@ -9,17 +9,20 @@ See: docs/search.md (filters).
 """
 
 import re
-from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING
+import weakref
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from indexerd.access.globs import matches
 from indexerd.access.rights import AccessRules
-from indexerd.analysis import NO_STEMMING, QueryWord, locate
+from indexerd.analysis import NO_STEMMING, QueryWord, locate_each
 from indexerd.model import SourcePath
 from indexerd.search.catalogue import catalogue_of, tag_key, value_key
+from indexerd.search.excerpt import Match
+from indexerd.search.recent import Recent, recent_of
 from indexerd.search.request import SearchRequest
 from indexerd.search.view import Mask, SegmentView, View, segment_view
 from indexerd.search.words import QueryWords, chunks_as_written, query_words, word_list
@@ -28,6 +31,20 @@ if TYPE_CHECKING:
     from indexerd.store.segment import Segment
 
 ModifiedNs = Callable[[SourcePath], int | None]
+
+# What globs and phrases admit is found by looking at every path, or at many texts, and the same ones are asked for
+# again and again. Of a segment, between one and two times this many bytes of masks are kept.
+_KEPT_MASK_BYTES: Final = 1 << 20
+# A phrase of common words is looked for in a good part of all texts: not in all of them at once.
+_TEXTS_TOGETHER: Final = 256
+_MASKS: "weakref.WeakKeyDictionary[Segment, Recent[Hashable, Mask]]" = weakref.WeakKeyDictionary()
+
+
+def _known(segment: "Segment", key: Hashable, make: Callable[[], Mask]) -> Mask:
+    """Return a mask that depends on the segment alone, as remembered or as made now; not to be changed."""
+    known = recent_of(_MASKS, segment, _KEPT_MASK_BYTES)
+    mask = known.get(key)
+    return mask if mask is not None else known.keep(key, make(), segment.chunk_count)
 
 
 def filtered(
@@ -45,25 +62,17 @@ def filtered(
         for words in excluded:
             documents &= ~_holding(segment.segment, words)
         passages = _passage_mask(segment.segment, must, phrases)
-        views.append(_narrowed(segment, documents, passages, phrases))
+        views.append(_narrowed(segment, documents, passages))
     return View(views)
 
 
-def _narrowed(
-    view: SegmentView,
-    documents: Mask,
-    passages: Mask | None,
-    phrases: Sequence[QueryWords],
-) -> SegmentView:
+def _narrowed(view: SegmentView, documents: Mask, passages: Mask | None) -> SegmentView:
     chosen = documents[np.asarray(view.segment.document_of_chunk)]
     if passages is not None:
         chosen &= passages
-    eligible = view.eligible & chosen
-    for phrase in phrases:
-        _keep_phrase(view.segment, eligible, phrase)
     return segment_view(
         view.live,
-        eligible,
+        view.eligible & chosen,
         boosts=view.boosts,
         unsafe=None if view.unsafe is None else view.unsafe & chosen,
         superseded=None if view.superseded is None else view.superseded & chosen,
@@ -74,7 +83,7 @@ def _document_mask(view: SegmentView, request: SearchRequest, modified: Modified
     segment = view.segment
     mask = view.live.live.copy()
     if request.paths:
-        mask &= _matching(segment, request.paths)
+        mask &= _known(segment, request.paths, lambda: _matching(segment, request.paths))
     mask &= carrying(segment, request.tags, request.where, rules)
     if request.since_ns is not None or request.until_ns is not None:
         _keep_modified(segment, mask, request, modified)
@@ -115,9 +124,10 @@ def _listed(segment: "Segment", lists: Iterable[Sequence[int]]) -> Mask:
 def _keep_modified(segment: "Segment", mask: Mask, request: SearchRequest, modified: ModifiedNs) -> None:
     since = request.since_ns if request.since_ns is not None else -(2**63)
     until = request.until_ns if request.until_ns is not None else 2**63
-    for index in np.flatnonzero(mask):
-        moment = modified(segment.paths[int(index)])
-        mask[index] = moment is not None and since <= moment < until
+    indexes = np.flatnonzero(mask)
+    paths = segment.path_table.table.slices(indexes)
+    moments = (modified(SourcePath(str(path, "utf-8"))) for path in paths)
+    mask[indexes] = [moment is not None and since <= moment < until for moment in moments]
 
 
 def _holding(segment: "Segment", words: QueryWords) -> Mask:
@@ -139,12 +149,18 @@ def _outermost(words: Sequence[QueryWord]) -> list[QueryWord]:
 
 
 def _passage_mask(segment: "Segment", must: Sequence[QueryWords], phrases: Sequence[QueryWords]) -> Mask | None:
-    """Return which chunks hold every word of `must` and `phrases`; None if there are none."""
-    wanted = [word for words in (*must, *phrases) for word in _outermost(words.searched)]
+    """Return which chunks hold every word of `must` and every phrase; None if there are none."""
     if not (must or phrases):
         return None
+    mask = _holding_all(segment, [word for words in must for word in _outermost(words.searched)])
+    for phrase in phrases:
+        mask &= _known(segment, phrase, lambda phrase=phrase: _phrase_mask(segment, phrase))  # type: ignore[misc]
+    return mask
+
+
+def _holding_all(segment: "Segment", words: Iterable[QueryWord]) -> Mask:
     mask = np.ones(segment.chunk_count, dtype=np.bool_)
-    for word in wanted:
+    for word in words:
         found = word_list(segment, word, "")
         held = np.zeros(segment.chunk_count, dtype=np.bool_)
         if found is not None:
@@ -153,21 +169,37 @@ def _passage_mask(segment: "Segment", must: Sequence[QueryWords], phrases: Seque
     return mask
 
 
-def _keep_phrase(segment: "Segment", eligible: Mask, phrase: QueryWords) -> None:
-    """Drop the chunks in which the phrase's words do not stand side by side."""
+def _phrase_mask(segment: "Segment", phrase: QueryWords) -> Mask:
+    """Return the chunks in which the phrase's words stand side by side, or in their document's title or aliases."""
+    mask = _holding_all(segment, _outermost(phrase.searched))
     wanted = [word._replace(stems=(word.surface,)) for word in _outermost(phrase.asked)]
-    for chunk in np.flatnonzero(eligible):
-        document = segment.document(int(segment.document_of_chunk[chunk]))
-        texts = (segment.chunk_text(int(chunk)), document.title, *document.aliases)
-        eligible[chunk] = any(_side_by_side(text, wanted) for text in texts)
+    chunks = np.flatnonzero(mask).tolist()
+    standing = (
+        stands
+        for first in range(0, len(chunks), _TEXTS_TOGETHER)
+        for stands in _side_by_side(list(map(segment.chunk_text, chunks[first : first + _TEXTS_TOGETHER])), wanted)
+    )
+    named: dict[int, bool] = {}
+    for chunk, stands in zip(chunks, standing, strict=True):
+        number = segment.document_of_chunk.item(chunk)
+        if not stands and number not in named:
+            document = segment.document(number)
+            named[number] = any(_side_by_side([document.title, *document.aliases], wanted))
+        mask[chunk] = stands or named[number]
+    return mask
 
 
-def _side_by_side(text: str, words: Sequence[QueryWord]) -> bool:
-    """Whether the words stand in a text in their order with nothing but marks and spaces between."""
+def _side_by_side(texts: Sequence[str], words: Sequence[QueryWord]) -> list[bool]:
+    """Tell of each text whether the words stand in it in their order with nothing but marks and spaces between."""
+    places = locate_each(texts, words, (NO_STEMMING,))
+    return [_stand_together(text, found, words) for text, found in zip(texts, places, strict=True)]
+
+
+def _stand_together(text: str, found: Sequence[Match], words: Sequence[QueryWord]) -> bool:
     if not words:
         return True
     places: dict[int, list[tuple[int, int]]] = {}
-    for start, end, word in locate(text, words, (NO_STEMMING,)):
+    for start, end, word in found:
         places.setdefault(word, []).append((start, end))
     ends = {end for _, end in places.get(_index(words, 0), [])}
     for at in range(1, len(words)):

@@ -220,8 +220,7 @@ class SyncLoop:
 
     def modified(self, path: SourcePath) -> int | None:
         """Return the modification time (ns since 1970) of an indexed file as it was last read; None if not known."""
-        known = self._stepper.ledger.cache.get(path)
-        return known.stat.mtime_ns if known is not None else None
+        return self._stepper.ledger.cache.modified(path)
 
     def building(self) -> bool:
         """Return whether a first index, or one for new settings, is being made."""
