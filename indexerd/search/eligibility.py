@@ -9,8 +9,9 @@ See: docs/operations.md (rules), ARCHITECTURE.md (eligibility).
 """
 
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -46,9 +47,11 @@ class ViewCache:
         """Return what a caller may see of a snapshot, without filters."""
         keys = tuple(segment.key for segment in snapshot.segments)
         known = self._known.get(caller)
-        if known is not None and known.keys == keys and known.rules == rules and known.held == held:
+        is_usable = known is not None and known.rules == rules and known.held == held
+        if known is not None and is_usable and known.keys == keys:
             return known.view
-        view = base_view(snapshot.segments, caller, rules, held)
+        parts = {part.live.key: part for part in known.view.segments} if known is not None and is_usable else {}
+        view = base_view(snapshot.segments, caller, rules, held, parts)
         self._known[caller] = _Known(keys, rules, held, view)
         while len(self._known) > self._MOST:
             self._known.popitem(last=False)
@@ -56,9 +59,25 @@ class ViewCache:
 
 
 def base_view(
-    segments: Sequence["LiveSegment"], caller: Caller, rules: AccessRules, held: frozenset[SourcePath]
+    segments: Sequence["LiveSegment"],
+    caller: Caller,
+    rules: AccessRules,
+    held: frozenset[SourcePath],
+    known: Mapping[Hashable, SegmentView] = MappingProxyType({}),
 ) -> View:
-    """Return what a caller may see of some segments: live, not held, admitted, valid, newest, and safe for evidence."""
+    """Return what a caller may see of some segments: live, not held, admitted, valid, newest, and safe for evidence.
+
+    Args:
+        segments: Those of a snapshot.
+        caller: Who asks.
+        rules: Present rules.
+        held: Documents that cannot be looked at.
+        known: What an earlier view for the same caller, rules and held documents had of segments, by their keys: a
+            publish leaves the large ones as they are.
+    """
+    if known and not any(rule.supersede_by for rule in rules.rules):
+        # Without series no segment decides about another one's documents.
+        return View([known.get(one.key) or base_view([one], caller, rules, held).segments[0] for one in segments])
     visible = [_visible_documents(segment, caller, rules, held) for segment in segments]
     replaced = _superseded(segments, visible, rules)
     views = []

@@ -5,7 +5,7 @@ import pytest
 from indexerd.access.rights import AccessRules, PathRule
 from indexerd.errors import RequestError
 from indexerd.search import moment_ns
-from tests.fakes.searching import Library, paths
+from tests.fakes.searching import Library, live_segment, paths
 
 FILES = {
     "notes/plan.md": "---\ntags: [Project/Alpha]\nstatus: open\n---\n# Plan\n\nneedle one draft idea\n",
@@ -114,3 +114,18 @@ def test_moments_are_ages_or_dates():
     for wrong in ("soon", "", "7 days", "2026-13-01"):
         with pytest.raises(RequestError, match="neither"):
             moment_ns(wrong, now)
+
+
+def test_what_was_remembered_of_a_filter_holds_for_its_segment_alone():
+    """The same globs and phrases, asked again and of one more segment, find what they find when asked first."""
+    later = {"notes/late.md": "needle words side by side\n", "late.txt": "needle side by\n"}
+    fields = [{"paths": ("notes/**",)}, {"phrase": ("side by side",)}, {"paths": ("*.txt", "!top.txt")}]
+    library = Library({**FILES, **later}, groups=[list(FILES)])
+    once = [found(library, **each) for each in fields]
+    assert [found(library, **each) for each in fields] == once
+    assert once == [["notes/done.md", "notes/plan.md", "notes/sub/deep.md"], ["notes/sub/deep.md"], []]
+    library.snapshot.segments += (live_segment(library.build(list(later))),)
+    more = [["notes/late.md"], ["notes/late.md"], ["late.txt"]]
+    assert [found(library, **each) for each in fields] == [
+        sorted(old + new) for old, new in zip(once, more, strict=True)
+    ]
