@@ -54,7 +54,7 @@ def test_killed_at_every_operation_exactly_one_generation_loads(shape, tally):
     for operation in range(1, plain.operations + 1):
         fs, reported = killed_at(shape, operation)
         following = killed_process(fs)
-        loaded = Work(following, plain.seen.copy()).store.snapshot().generation
+        loaded = Work(following, plain.seen.up_to(plain.generation)).store.snapshot().generation
         assert loaded >= max(reported.durable, floor_of(shape))
         assert not list(filter(is_problem, fsck(following)))
         tally("kills in memory")
@@ -77,7 +77,7 @@ def kill_again(shape, fs, seen, rng, tally):
         reported = seen.copy()
         with pytest.raises(Killed):
             recovered(shape, again, reported)
-        work = recovered(shape, killed_process(again), known.copy())
+        work = recovered(shape, killed_process(again), known.up_to(known.newest))
         assert work.opened >= max(reported.durable, reported.newest)
         assert work.files == end
         tally("kills of a recovery in memory")
@@ -138,7 +138,9 @@ def test_an_error_at_every_operation_changes_nothing(shape, code, for_ever, tall
         work.store.checkpoint()
         assert work.store.snapshot().durable
         work.collect()
-        assert Work(killed_process(fs), plain.seen.copy()).store.snapshot().generation >= plain.generation
+        assert (
+            Work(killed_process(fs), plain.seen.up_to(plain.generation)).store.snapshot().generation >= plain.generation
+        )
         assert not fsck(killed_process(fs)), operation
 
 

@@ -6,9 +6,10 @@ keeps the files as a plain dictionary, and the content of a number is that of a 
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 
+from indexerd.model import SourcePath
 from indexerd.ports import StoreFilesystem
 from tests.fakes.forgetful_filesystem import Disk, ForgetfulFilesystem, Killed, Plan
 from tests.fakes.small_stores import content, opened, publish, rebuilt_content
@@ -21,19 +22,36 @@ MAX_STORED = 4
 
 @dataclass
 class Seen:
-    """What the outside world knows: the files of every published number, and the last one reported durable."""
+    """What the outside world knows.
+
+    Attributes:
+        files: Those of every published number.
+        durable: The last number reported durable.
+        store_id: Identity of the store.
+        erasing: A document whose erasure has begun: a number may or may not still have it.
+        erased: Whether that was reported.
+    """
 
     files: dict[int, Mapping[str, str]] = field(default_factory=dict)
     durable: int = 0
     store_id: str = ""
+    erasing: str = ""
+    erased: bool = False
 
     def copy(self) -> "Seen":
-        return Seen(dict(self.files), self.durable, self.store_id)
+        return replace(self, files=dict(self.files))
 
     def up_to(self, generation: int) -> "Seen":
         """Return what is known when nothing above this number was published."""
         files = {number: files for number, files in self.files.items() if number <= generation}
-        return Seen(files, min(self.durable, generation), self.store_id)
+        return replace(self, files=files, durable=min(self.durable, generation), erased=False)
+
+    def with_content(self, generation: int, digest: str) -> Mapping[str, str]:
+        """Return the files of a number, of which the content must be this."""
+        whole = self.files[generation]
+        without = {path: text for path, text in whole.items() if path != self.erasing}
+        possible = [without] if self.erased else [whole, without]
+        return next(files for files in possible if content_of(files) == digest)
 
     @property
     def newest(self) -> int:
@@ -51,7 +69,7 @@ class Work:
         self.seen = seen
         seen.store_id = self.store.store_id
         self.opened = self.store.snapshot().generation
-        self.files = dict(seen.files[self.opened]) if self.opened else {}
+        self.files = seen.with_content(self.opened, content(self.store.snapshot())) if self.opened else {}
         self.note()
 
     def publish(self, files: Mapping[str, str], deleted: Sequence[str] = (), **options) -> None:
@@ -72,6 +90,12 @@ class Work:
 
     def collect(self) -> None:
         self.store.collect()
+
+    def forget(self, path: str) -> None:
+        self.seen.erasing = path
+        self.store.erase(SourcePath(path))
+        self.seen.erased = True
+        self.note()
 
     def close(self) -> None:
         self.store.close()
@@ -104,12 +128,14 @@ class History:
     Attributes:
         commits: Publishes; the first is of `OLD`, each later one edits a file.
         checkpoints: Commits after which a checkpoint was made.
+        deletes: Whether the second one deletes a file too.
         closed: Whether the store was closed.
         torn: Whether `latest` was damaged afterwards (in memory only).
     """
 
     commits: int = 0
     checkpoints: frozenset[int] = frozenset()
+    deletes: bool = False
     closed: bool = False
     torn: bool = False
 
@@ -120,7 +146,8 @@ class History:
             return seen
         work = Work(fs, seen)
         for commit in range(self.commits):
-            work.publish(OLD if commit == 0 else {"a.md": f"# A\n\nversion {commit}\n"})
+            changed = {"a.md": f"# A\n\nversion {commit}\n"} if commit else OLD
+            work.publish(changed, ["b.md"] if self.deletes and commit == 1 else [])
             if commit in self.checkpoints:
                 work.checkpoint()
         if self.closed:
@@ -188,6 +215,10 @@ def merge_checkpoint_collect(work):
     work.collect()
 
 
+def forget(work):
+    work.forget("b.md")
+
+
 def rebuild(work):
     work.publish({"new.md": "# New\n\neverything is new\n"}, replace_all=True)
     work.checkpoint()
@@ -203,6 +234,7 @@ NOTHING = History()
 UNSYNCED = History(3, frozenset({0}))
 CLOSED = History(2, closed=True)
 TORN = History(3, frozenset({1}), torn=True)
+GONE = History(4, frozenset({2}), deletes=True)
 MANY = History(6, frozenset({2}))
 
 SHAPES = [
@@ -220,6 +252,7 @@ SHAPES = [
     Shape("add and checkpoint", UNSYNCED, add_and_checkpoint),
     Shape("merge", MANY, merge),
     Shape("merge, checkpoint, collect", MANY, merge_checkpoint_collect),
+    Shape("forget", GONE, forget),
     Shape("rebuild", UNSYNCED, rebuild),
     Shape("shutdown", UNSYNCED, shutdown),
 ]
@@ -283,4 +316,5 @@ def recovered(shape: Shape, fs: StoreFilesystem, seen: Seen) -> Work:
     if shape.act is not shutdown:
         work.checkpoint()
         work.collect()
+        assert not work.seen.erasing or not any(work.seen.erasing.encode() in fs.read(name) for name in fs.names())
     return work
