@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 
 NEEDS_DATA = "needs --data DIR"
+# A program can be installed and a right be given; a kernel is what it is, and no fault of the machine's owner.
+NEEDS_KERNEL = "this kernel does not have"
 
 
 def pytest_addoption(parser):
@@ -24,8 +26,12 @@ def data(request) -> Path:
 
 def _lacking(reporter) -> list[str]:
     """Return why tests were skipped for want of something that a machine could have."""
-    reasons = [str(report.longrepr[2]) for report in reporter.stats.get("skipped", []) if report.longrepr]
-    return [reason for reason in reasons if NEEDS_DATA not in reason]
+    reasons = _reasons(reporter)
+    return [reason for reason in reasons if NEEDS_DATA not in reason and NEEDS_KERNEL not in reason]
+
+
+def _reasons(reporter) -> list[str]:
+    return [str(report.longrepr[2]) for report in reporter.stats.get("skipped", []) if report.longrepr]
 
 
 @pytest.hookimpl(trylast=True)
@@ -41,3 +47,6 @@ def pytest_terminal_summary(terminalreporter):
     lacking = _lacking(terminalreporter)
     if lacking:
         terminalreporter.write_line(f"{len(lacking)} tests were skipped for want of a right or a program")
+    for reason in _reasons(terminalreporter):
+        if NEEDS_KERNEL in reason:
+            terminalreporter.write_line(f"1 test was skipped: {reason}")
