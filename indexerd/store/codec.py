@@ -21,6 +21,8 @@ from indexerd.errors import CorruptionError, FormatVersionError
 _HEAD = struct.Struct("<8sIQ")
 _CHECKSUM_BYTES = 16
 ENVELOPE_BYTES = _HEAD.size + _CHECKSUM_BYTES
+# Room for 12,000 kept generations, or 20,000 segments of a first index; decoded it takes at most 50 times as much.
+SEALED_LIMIT_BYTES = 1 << 20
 
 
 def pack(value: object) -> bytes:
@@ -56,8 +58,9 @@ def seal(magic: bytes, version: int, payload: bytes) -> bytes:
     Args:
         magic: Eight bytes that name the kind of file.
         version: Format version of the payload.
-        payload: Any bytes.
+        payload: Any bytes, within the limit.
     """
+    assert len(payload) <= SEALED_LIMIT_BYTES, "an envelope that nobody would open"
     body = _HEAD.pack(magic, version, len(payload)) + payload
     return body + fast_digest(body)
 
@@ -72,6 +75,8 @@ def unseal(data: bytes | memoryview, magic: bytes, version: int, where: str) -> 
         FormatVersionError: Whole, but of another format version.
     """
     view = memoryview(data)
+    if len(view) > SEALED_LIMIT_BYTES + ENVELOPE_BYTES:
+        raise CorruptionError(where, f"{len(view)} bytes, more than any envelope has")
     if len(view) < ENVELOPE_BYTES:
         raise CorruptionError(where, f"{len(view)} bytes, an envelope has at least {ENVELOPE_BYTES}")
     found_magic, found_version, length = _HEAD.unpack_from(view)

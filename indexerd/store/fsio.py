@@ -16,8 +16,9 @@ import stat
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-READ_LIMIT_BYTES = 1 << 34
-"""No file of ours comes near it; a length beyond it is damage, not data."""
+MAP_LIMIT_BYTES = 1 << 34
+READ_LIMIT_BYTES = 1 << 28
+"""No file of ours comes near these; a length beyond them is damage, not data. What is read takes memory."""
 
 # Measured: joining a few hundred KiB costs less than the dozens of small writes it replaces.
 _JOIN_BYTES = 1 << 20
@@ -59,7 +60,7 @@ class RealStoreFilesystem:
         Raises:
             OSError: EINVAL when it is not a regular file, EFBIG beyond the limit, else the cause.
         """
-        fd, size = self._open(name)
+        fd, size = self._open(name, READ_LIMIT_BYTES)
         try:
             return _read_all(fd, size)
         finally:
@@ -67,7 +68,7 @@ class RealStoreFilesystem:
 
     def map(self, name: str) -> memoryview:
         """Return a regular file's bytes, mapped; valid while the view is referenced, also after the file is removed."""
-        fd, size = self._open(name)
+        fd, size = self._open(name, MAP_LIMIT_BYTES)
         try:
             # An empty file cannot be mapped.
             return memoryview(mmap.mmap(fd, size, mmap.MAP_SHARED, mmap.PROT_READ) if size else b"")
@@ -125,10 +126,10 @@ class RealStoreFilesystem:
         if fd >= 0:
             os.close(fd)
 
-    def _open(self, name: str) -> tuple[int, int]:
+    def _open(self, name: str, limit_bytes: int) -> tuple[int, int]:
         fd = os.open(name, _READ, dir_fd=self._fd)
         found = os.fstat(fd)
-        if stat.S_ISREG(found.st_mode) and found.st_size <= READ_LIMIT_BYTES:
+        if stat.S_ISREG(found.st_mode) and found.st_size <= limit_bytes:
             return fd, found.st_size
         os.close(fd)
         if stat.S_ISREG(found.st_mode):

@@ -20,7 +20,7 @@ from indexerd.store.layout import SlotName
 from indexerd.store.ledger import Numbers
 from indexerd.store.manifest import UNKNOWN_VERSIONS, Versions
 from indexerd.store.merge_process import MergeProcess
-from indexerd.store.recover import Found, look
+from indexerd.store.recover import Found, look, slot_marks
 from indexerd.store.retention import DEFAULT_HISTORY, History
 from indexerd.store.slots import KnownRoot, Slot
 from indexerd.store.snapshot import Snapshot
@@ -107,12 +107,12 @@ def open_past(fs: StoreFilesystem) -> Past | None:
 def _found_beside(fs: StoreFilesystem, *, history: bool) -> Found:
     """Look until nothing was collected under the look."""
     for _ in range(_READER_TRIES):
-        before = _slot_bytes(fs)
+        before = slot_marks(fs)
         found = look(fs, history=history)
         if found.report.state == "healthy" and not found.report.fell_back:
             return found
         # Collection may have removed what an overtaken slot named: only an unchanged slot proves damage.
-        if _slot_bytes(fs) == before:
+        if slot_marks(fs) == before:
             return found
     raise CorruptionError("latest", "it changed with every attempt to read it")
 
@@ -214,13 +214,3 @@ def _reader_snapshot(found: Found) -> Snapshot | None:
     manifest = found.manifests[slot.newest.manifest]
     durable = reached is not None and any(kept.generation == manifest.generation for kept in reached.kept)
     return opened_state(slot, {manifest.generation: manifest}, found.parts, durable=durable).snapshot
-
-
-def _slot_bytes(fs: StoreFilesystem) -> tuple[bytes, ...]:
-    pieces = []
-    for name in SlotName:
-        try:
-            pieces.append(fs.read(name))
-        except OSError:
-            pieces.append(b"")
-    return tuple(pieces)

@@ -32,6 +32,8 @@ _NOT_OUR_FILE = {
 
 # Below this a segment is read, above it is mapped: a mapping costs a page at least and keeps its file's pages warm.
 MAPPED_BYTES = 256 << 10
+# A slot changes at its beginning, where its revision stands, and no slot of ours is longer.
+_MARKED_BYTES = 16 << 20
 
 Value = TypeVar("Value")
 Fault = CorruptionError | FormatVersionError
@@ -119,7 +121,20 @@ def read_slot(fs: StoreFilesystem, name: SlotName) -> Slot:
     Raises:
         CorruptionError, FormatVersionError: It cannot be used.
     """
-    return _proved(name, lambda: decode_slot(fs.read(name), name))
+    return _proved(name, lambda: decode_slot(fs.map(name), name))
+
+
+def slot_marks(fs: StoreFilesystem) -> tuple[object, ...]:
+    """Return a value that differs once a slot has moved."""
+    return tuple(_mark(fs, name) for name in SlotName)
+
+
+def _mark(fs: StoreFilesystem, name: SlotName) -> object:
+    try:
+        data = fs.map(name)
+    except OSError:
+        return None
+    return len(data), fast_digest(data[:_MARKED_BYTES])
 
 
 def read_manifest(fs: StoreFilesystem, kept: KeptGeneration) -> Manifest:
@@ -129,7 +144,7 @@ def read_manifest(fs: StoreFilesystem, kept: KeptGeneration) -> Manifest:
         CorruptionError, FormatVersionError: It cannot be used.
     """
     name = kept.manifest.name(Kind.MANIFEST)
-    manifest = _proved(name, lambda: decode_manifest(_checked(memoryview(fs.read(name)), kept.manifest, name), name))
+    manifest = _proved(name, lambda: decode_manifest(_checked(fs.map(name), kept.manifest, name), name))
     if manifest.generation != kept.generation:
         raise CorruptionError(name, f"is of generation {manifest.generation}, named as {kept.generation}")
     return manifest
@@ -144,12 +159,10 @@ def read_segment(fs: StoreFilesystem, ref: SegmentRef) -> Stored:
     name = ref.name
 
     def load() -> Stored:
-        if ref.file.length < MAPPED_BYTES:
-            data = _checked(memoryview(fs.read(name)), ref.file, name)
-        else:
-            _checked(fs.map(name), ref.file, name)
-            # The proof touched every page; of a new mapping none is resident until it is used.
-            data = fs.map(name)
+        # Mapped for the proof, whatever its size: a file much longer than it should be costs no memory.
+        proved = _checked(fs.map(name), ref.file, name)
+        # The proof touched every page; of a new mapping none is resident until it is used.
+        data = memoryview(bytes(proved)) if ref.file.length < MAPPED_BYTES else fs.map(name)
         return Stored(ref, decode_segment(data, name, verify=False))
 
     return _proved(name, load)

@@ -21,6 +21,8 @@ _HOUR_NS = 60 * _MINUTE_NS
 _DAY_NS = 24 * _HOUR_NS
 # A handful of notes would otherwise have no history at all: one generation's files can exceed their text.
 MIN_LIMIT_BYTES = 4 << 20
+# A slot names every kept generation, and is written with each publish: it must stay small (see `codec`).
+MAX_PINNED = 8192
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +90,7 @@ def plan_retention(
         history: The schedule.
     """
     newest = kept[-1].generation
-    pinned = [one.generation for one in kept[:-1] if one.pinned_until_ns > now_ns]
+    pinned = [one.generation for one in kept[:-1] if one.pinned_until_ns > now_ns][-MAX_PINNED:]
     # Steps on the way to a first index are no history; they would keep files that merging has long replaced.
     steps = {one.generation for one in kept if one.partial}
     wanted = on_schedule(kept, now_ns, history) - {newest, *pinned, *steps}

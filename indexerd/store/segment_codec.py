@@ -9,7 +9,7 @@ See: docs/on-disk-format.md (segments).
 """
 
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from indexerd.digests import fast_digest
 from indexerd.errors import CorruptionError, FormatVersionError
 from indexerd.store.codec import pack, unpack
 from indexerd.store.columns import narrow, widen
+from indexerd.store.manifest import is_count
 from indexerd.store.segment_postings import PackedPostings, pack_postings
 from indexerd.store.segment_value import Segment, owners_of_chunks
 from indexerd.store.tables import BytesTable, TextTable, table_of
@@ -85,8 +86,8 @@ def decode_segment(buffer: memoryview, where: str, *, verify: bool) -> Segment:
             raise CorruptionError(where, f"checksum of section {name!r} differs")
         sections[name] = padded[:length]
     try:
-        return _segment(sections, where)
-    except (KeyError, ValueError, IndexError) as error:
+        return _segment(sections, len(buffer), where)
+    except (KeyError, ValueError, IndexError, TypeError, OverflowError) as error:
         raise CorruptionError(where, f"sections do not fit together ({error})") from error
 
 
@@ -104,8 +105,18 @@ def _entries(buffer: memoryview, where: str) -> list[tuple[str, int, int, bytes]
         raise FormatVersionError(where, version, SEGMENT_FORMAT)
     if length != len(buffer):
         raise CorruptionError(where, f"{len(buffer)} bytes, the head says {length}")
-    found = (_ENTRY.unpack_from(buffer, _HEAD.size + at * _ENTRY.size) for at in range(count))
-    return [(name.rstrip(b"\0").decode("ascii"), offset, size, checksum) for name, offset, size, checksum in found]
+    entries, behind = [], end + _CHECKSUM_BYTES
+    for at in range(count):
+        name, offset, size, checksum = _ENTRY.unpack_from(buffer, _HEAD.size + at * _ENTRY.size)
+        if offset != behind:
+            raise CorruptionError(where, f"section {at} does not begin where the one before it ends")
+        if not name.isascii():
+            raise CorruptionError(where, f"section {at} has a name that is no text")
+        behind += -(-size // _ALIGNMENT) * _ALIGNMENT
+        entries.append((name.rstrip(b"\0").decode("ascii"), offset, size, checksum))
+    if behind != length:
+        raise CorruptionError(where, "the sections do not end where the file does")
+    return entries
 
 
 def _padded(data: _Part) -> _Part:
@@ -163,17 +174,24 @@ def _chunk_sections(segment: Segment) -> dict[str, _Part]:
     }
 
 
-def _segment(sections: Mapping[str, memoryview], where: str) -> Segment:
-    settings, documents, chunks, terms, rows, tombstones, headings = unpack(sections["meta"], where)
+def _segment(sections: Mapping[str, memoryview], file_bytes: int, where: str) -> Segment:
+    settings, *counts = unpack(sections["meta"], where)
+    # Each thing that is counted takes a byte at least: no count can ask for more memory than the file is worth.
+    if not isinstance(settings, str) or not all(is_count(count) and count <= file_bytes for count in counts):
+        raise ValueError("a count is malformed")
+    documents, chunks, terms, rows, tombstones, headings = counts
 
     def column(name: str, count: int, dtype: type[np.unsignedinteger[Any]] = np.uint32) -> npt.NDArray[Any]:
         return widen(sections[name], count, dtype)
 
     def table(lengths: str, blob: str, count: int) -> BytesTable:
-        return table_of(sections[blob], column(lengths, count))
+        return _filled(table_of(sections[blob], column(lengths, count)))
 
     flags = column("doc_flag", documents, np.uint8)
-    first_chunks = table_of(b"", column("chunks", documents)).offsets.astype(np.uint32)
+    chunk_counts = column("chunks", documents)
+    if int(chunk_counts.sum(dtype=np.int64)) != chunks:
+        raise ValueError("chunks are not shared out among the documents")
+    first_chunks = table_of(b"", chunk_counts).offsets.astype(np.uint32)
     start_lines, byte_starts = column("line", chunks), column("byte", chunks)
     sizes = column("size", documents, np.uint64)
     lists = PackedPostings(
@@ -186,7 +204,7 @@ def _segment(sections: Mapping[str, memoryview], where: str) -> Segment:
         ranked=column("row_rank", rows),
         lengths=column("words", chunks),
     )
-    return Segment(
+    segment = Segment(
         settings=settings,
         path_table=TextTable(table("path_len", "paths", documents)),
         path_keys=np.frombuffer(sections["path_key"], "<u8"),
@@ -209,6 +227,33 @@ def _segment(sections: Mapping[str, memoryview], where: str) -> Segment:
         heading_numbers=column("heading", chunks),
         headings=table("head_len", "headings", headings),
         chunk_hit=column("hit", chunks, np.uint8).astype(np.bool_),
-        texts=table_of(sections["text"], sizes.astype(np.int64)),
+        texts=_filled(table_of(sections["text"], sizes.astype(np.int64))),
         postings=lists,
     )
+    for misfit in _misfits(segment, lists):
+        raise ValueError(misfit)
+    return segment
+
+
+def _filled(table: BytesTable) -> BytesTable:
+    """Return a table whose entries are exactly its buffer."""
+    # A sum beyond 64 bits would wrap; then an entry has a length below zero.
+    if table.offsets.item(-1) != len(table.blob) or (table.lengths() < 0).any():
+        raise ValueError("lengths and bytes of a table differ")
+    return table
+
+
+def _misfits(segment: Segment, lists: PackedPostings) -> Iterator[str]:
+    """Yield what would lead a reader outside of the segment; what lies inside of it is for fsck."""
+    documents, chunks, rows = segment.document_count, segment.chunk_count, len(lists.frequencies)
+    checks = (
+        (len(segment.path_keys) == documents, "paths without a key"),
+        (len(segment.tombstone_keys) == len(segment.tombstone_table), "tombstones without a key"),
+        (bool((segment.heading_numbers < len(segment.headings)).all()), "a chunk under no heading path"),
+        (bool((segment.byte_starts < segment.byte_ends).all()), "a chunk that ends before it begins"),
+        (bool((segment.byte_ends <= segment.sizes[segment.document_of_chunk]).all()), "a chunk outside its document"),
+        (bool((lists.counts > 0).all() and (lists.firsts < chunks).all()), "a posting list of nothing"),
+        (int(lists.counts.sum(dtype=np.int64)) - lists.term_count <= len(lists.lists.blob), "postings without bytes"),
+        (bool((lists.ranked < rows).all()), "a code of no row"),
+    )
+    yield from (problem for good, problem in checks if not good)

@@ -17,7 +17,7 @@ from indexerd.ports import StoreFilesystem
 from indexerd.store.layout import FileName, Kind, SlotName, parse_name
 from indexerd.store.manifest import Manifest, SegmentRef
 from indexerd.store.parts import Stored, live_masks
-from indexerd.store.recover import newest_first, read_manifest, read_segment, read_slot
+from indexerd.store.recover import newest_first, read_manifest, read_segment, read_slot, slot_marks
 from indexerd.store.slots import KeptGeneration, Slot
 from indexerd.store.verify_segment import segment_problems
 
@@ -65,10 +65,10 @@ def fsck(fs: StoreFilesystem) -> tuple[Finding, ...]:
     """
     findings: tuple[Finding, ...] = ()
     for _ in range(_TRIES):
-        before = _slot_bytes(fs)
+        before = slot_marks(fs)
         findings = _checked(fs)
         # A writer that moved a slot meanwhile may have removed what was looked for.
-        if not findings or _slot_bytes(fs) == before:
+        if not findings or slot_marks(fs) == before:
             break
     return findings
 
@@ -207,14 +207,3 @@ def _files_of(check: _Check, slot: Slot) -> frozenset[str]:
 
 def _detail(error: CorruptionError | FormatVersionError) -> str:
     return error.detail if isinstance(error, CorruptionError) else str(error)
-
-
-def _slot_bytes(fs: StoreFilesystem) -> tuple[bytes | None, ...]:
-    return tuple(_read_or_none(fs, name) for name in SlotName)
-
-
-def _read_or_none(fs: StoreFilesystem, name: str) -> bytes | None:
-    try:
-        return fs.read(name)
-    except OSError:
-        return None

@@ -169,31 +169,6 @@ def test_a_read_error_that_does_not_repeat_is_no_damage(disk):
         assert (store.snapshot().generation, store.opening.fell_back) == (2, False)
 
 
-def test_every_changed_byte_is_noticed(disk):
-    """Whatever byte of whatever file is changed, what is served is a whole known generation or nothing."""
-    known = {1: rebuilt_content({"a.md": "one\n"}), 2: rebuilt_content({"a.md": "one\n", "b.md": "two\n"})}
-    for name, data in disk.contents().items():
-        for place in range(0, len(data), 7):
-            changed = disk.copy()
-            changed.names[name].data = data[:place] + bytes([data[place] ^ 0x41]) + data[place + 1 :]
-            assert fsck(ForgetfulFilesystem(changed)), (name, place)
-            store = opened(ForgetfulFilesystem(changed))
-            assert store.snapshot().generation == 0 or content(store.snapshot()) == known[store.snapshot().generation]
-
-
-def test_every_truncation_is_noticed(disk):
-    """A shorter or longer file is damage, wherever it ends."""
-    for name, data in disk.contents().items():
-        for length in [*range(0, len(data), 31), len(data) - 1]:
-            changed = disk.copy()
-            changed.names[name].data = data[:length]
-            assert fsck(ForgetfulFilesystem(changed)), (name, length)
-            assert opened(ForgetfulFilesystem(changed)).snapshot().generation in (0, 1, 2)
-        changed = disk.copy()
-        changed.names[name].data = data + b"\0"
-        assert fsck(ForgetfulFilesystem(changed)), name
-
-
 def test_damaged_files_are_kept_for_a_look_but_not_many(disk):
     """Collection puts damaged files into quarantine, a few at most, and they are never read as data again."""
     fs = again(disk)
