@@ -103,11 +103,14 @@ def why_withheld(document: Document, access: AccessRules) -> str | None:
 
 def _decided(document: Document, access: AccessRules) -> Rights:
     rules = [(index, rule) for index, rule in enumerate(access.rules) if matches(rule.match, document.source_path)]
-    if not rules and not document.metadata and not document.unread_keys and not document.unsafe:
-        return OPEN
+    keys = access.keys
+    if not rules and not document.unread_keys and not document.unsafe:
+        deciding = {key.casefold() for key in (*keys.acl, *keys.valid_from, *keys.valid_to, *keys.version)}
+        # Most front matter is about other things.
+        if deciding.isdisjoint(map(str.casefold, document.metadata)):
+            return OPEN
     unread = {key.casefold() for key in document.unread_keys}
     values = _folded(document.metadata, [rule for _, rule in rules], unread)
-    keys = access.keys
     _refuse_unread(unread, (*keys.acl, *keys.valid_from, *keys.valid_to))
     _require(values, [key for _, rule in rules for key in rule.require])
     starts, ends = list(_dates(values, keys.valid_from)), list(_dates(values, keys.valid_to))

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from indexerd.access.globs import matches
-from indexerd.access.rights import AccessRules, Rights, admits, rights
+from indexerd.access.rights import OPEN, AccessRules, Rights, admits, rights
 from indexerd.indexing import document_of
 from indexerd.model import Settings, SourcePath
 
@@ -37,11 +37,12 @@ _KNOWN: "weakref.WeakKeyDictionary[Segment, tuple[AccessRules, Mapping[int, Righ
 
 
 def rights_of(segment: "Segment", rules: AccessRules) -> Mapping[int, Rights]:
-    """Return the rights of every document that metadata, safety or a rule speaks of, by its index."""
+    """Return the rights of every document that is not simply open, by its index."""
     known = _KNOWN.get(segment)
     if known is not None and (known[0] is rules or known[0] == rules):
         return known[1]
-    found = {index: rights(segment.document(index), rules) for index in _spoken_of(segment, rules)}
+    decided = ((index, rights(segment.document(index), rules)) for index in _spoken_of(segment, rules))
+    found = {index: own for index, own in decided if own != OPEN}
     _KNOWN[segment] = rules, found
     return found
 
