@@ -41,13 +41,18 @@ class Tally(NamedTuple):
 
 
 class Draft:
-    """What the next generation will change."""
+    """What the next generation will change.
+
+    Attributes:
+        text_bytes: Bytes of the documents of all slices taken in.
+    """
 
     def __init__(self, settings: Settings, fingerprint: str, *, replace_all: bool = False) -> None:
         self._settings = settings
         self._fingerprint = fingerprint
         self._replace_all = replace_all
         self._segments: list[Segment] = []
+        self.text_bytes = 0
         # The last word on each path: a new version, or None for a deletion.
         self._effects: dict[SourcePath, Stored | None] = {}
 
@@ -79,6 +84,7 @@ class Draft:
         if part.segment is None:
             return
         self._segments.append(part.segment)
+        self.text_bytes += int(part.segment.sizes.sum())
         stats = {outcome.source_path: outcome.stat for outcome in part.outcomes if outcome.stat is not None}
         for index in range(part.segment.document_count):
             path = part.segment.paths[index]

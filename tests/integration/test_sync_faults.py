@@ -708,6 +708,19 @@ def test_steps_of_a_first_index_leave_no_history(tmp_path, monkeypatch):
         assert len(rig.store.generations()) == 1
 
 
+def test_a_first_index_is_published_before_it_fills_the_memory(tmp_path, monkeypatch):
+    """Each time as much is read as a draft may hold there is a generation, however little time has passed."""
+    monkeypatch.setattr("indexerd.sync.writer.DRAFT_BYTES", 1000)
+    monkeypatch.setattr("indexerd.sync.bulk.SLICE_FILES", 40)
+    with Rig(tmp_path, watch=False) as rig:
+        for number in range(200):
+            rig.write(f"n{number:03}.md", f"text {number:09}\n")
+        generations = []
+        rig.loop.on_publish(lambda snapshot: generations.append(snapshot.document_count))
+        rig.loop.sync_once()
+        assert generations == [80, 160, 200]
+
+
 @pytest.mark.slow
 def test_a_killed_worker_process_costs_nothing(tmp_path):
     """Workers killed in the middle of a first index: every file is indexed all the same."""
