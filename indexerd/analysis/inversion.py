@@ -27,7 +27,7 @@ from indexerd.analysis.vocabulary import Numbers, Vocabulary
 from indexerd.postings import Column, Field, Postings
 
 # Code points in a batch: its arrays stay in the processor's second cache.
-_BATCH = 1 << 17
+_BATCH = 1 << 18
 _COLUMN_BITS = 4
 _WHITE = re.compile(r"[ \t\n\r]")
 

@@ -27,7 +27,11 @@ class Rows:
 
     def __init__(self) -> None:
         self._numbers: dict[Row, int] = {}
-        self._single: dict[int, int] = {}
+        # What most groups are, by one look-up each: one small entry by column and count, and several packed into one
+        # number, ascending, with the row number of each.
+        self._lone = np.full(_COLUMNS * _SMALL, -1, np.int64)
+        self._packed = np.zeros(1, np.int64)
+        self._packed_rows = np.zeros(1, np.int64)
 
     def codes(
         self, groups: npt.NDArray[np.int64], columns: npt.NDArray[np.int64], counts: npt.NDArray[np.int64]
@@ -49,12 +53,14 @@ class Rows:
             codes[rest] = self._other_codes(groups[rest], sizes[rest], columns, counts)
         return codes
 
-    def _lone_codes(self, keys: npt.NDArray[np.int64]) -> npt.NDArray[np.uint32]:
+    def _lone_codes(self, keys: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """Return the row numbers of groups with one small entry, nine in ten: by a table of all there can be."""
-        used = np.flatnonzero(np.bincount(keys, minlength=1))
-        table = np.zeros(_COLUMNS * _SMALL, np.uint32)
-        table[used] = [self._packed_number(key % _SMALL << _BITS * (key // _SMALL)) for key in used.tolist()]
-        return table[keys]
+        numbers = self._lone[keys]
+        if numbers.min(initial=0) < 0:
+            for key in np.unique(keys[numbers < 0]).tolist():
+                self._lone[key] = self.number([(key // _SMALL, key % _SMALL)])
+            numbers = self._lone[keys]
+        return numbers
 
     def _other_codes(
         self,
@@ -62,7 +68,7 @@ class Rows:
         sizes: npt.NDArray[np.int64],
         columns: npt.NDArray[np.int64],
         counts: npt.NDArray[np.int64],
-    ) -> npt.NDArray[np.uint32]:
+    ) -> npt.NDArray[np.int64]:
         heads = np.cumsum(sizes) - sizes
         entries = np.arange(int(sizes.sum())) + np.repeat(firsts - heads, sizes)
         columns, counts = columns[entries], counts[entries]
@@ -70,20 +76,24 @@ class Rows:
         large = np.unique(np.searchsorted(heads, np.flatnonzero(counts >= _SMALL), "right") - 1).tolist()
         # No small row packs to zero, so zero marks those that do not fit.
         packed[large] = 0
-        distinct, inverse = np.unique(packed, return_inverse=True)
-        codes = np.array([self._packed_number(value) for value in distinct.tolist()], np.uint32)[inverse]
+        codes = self._packed_codes(packed)
         for group in large:
             span = slice(heads[group], heads[group] + sizes[group])
             codes[group] = self.number(zip(columns[span].tolist(), counts[span].tolist(), strict=True))
         return codes
 
-    def _packed_number(self, packed: int) -> int:
-        if packed not in self._single:
-            if not packed:
-                return 0
-            entries = ((column, packed >> (_BITS * column) & (_SMALL - 1)) for column in range(_COLUMNS))
-            self._single[packed] = self.number(entries)
-        return self._single[packed]
+    def _packed_codes(self, packed: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        places = np.minimum(np.searchsorted(self._packed, packed), len(self._packed) - 1)
+        unknown = np.unique(packed[self._packed[places] != packed])
+        if len(unknown):
+            rows = [
+                self.number((column, value >> (_BITS * column) & (_SMALL - 1)) for column in range(_COLUMNS))
+                for value in unknown.tolist()
+            ]
+            order = np.argsort(known := np.concatenate((self._packed, unknown)))
+            self._packed, self._packed_rows = known[order], np.concatenate((self._packed_rows, rows))[order]
+            places = np.searchsorted(self._packed, packed)
+        return self._packed_rows[places]
 
     def number(self, entries: Iterable[tuple[int, int]]) -> int:
         """Return the number of the row with these `(column, count)` entries."""

@@ -28,7 +28,7 @@ from indexerd.store.posting_lists import (
     pack_lists,
     unpack_lists,
 )
-from indexerd.store.tables import BytesTable, TextTable, bytes_table
+from indexerd.store.tables import BytesTable, TextTable, text_table
 
 # How rare one more occurrence in each column makes a row, found by trial on 7.3 million postings (2026-11-30).
 _RARITY = np.array([2, 4, 4, 6, 8, 9, 12, 12, 7, 8])
@@ -194,7 +194,7 @@ def pack_postings(postings: PostingIndex) -> PackedPostings:
         sizes.append(packed.sizes)
         blobs.append(packed.blob)
     return PackedPostings(
-        terms=bytes_table([term.encode() for term in plain.terms]),
+        terms=text_table(plain.terms).table,
         counts=np.diff(plain.starts).astype(np.uint32),
         firsts=plain.chunks[plain.starts[:-1]].astype(np.uint32),
         shapes=np.concatenate([np.zeros(0, np.uint8), *shapes]),

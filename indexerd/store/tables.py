@@ -106,5 +106,9 @@ def table_of(blob: bytes | memoryview, lengths: npt.NDArray[np.integer]) -> Byte
 
 
 def text_table(texts: Sequence[str]) -> TextTable:
-    """Return a table of some strings."""
-    return TextTable(bytes_table([text.encode() for text in texts]))
+    """Return a table of some strings, none with a line feed in it."""
+    # One encoding for all, and the lengths from where the line feeds stand: a call for each costs five times as much.
+    blob = "\n".join(texts).encode() + b"\n" if texts else b""
+    ends = np.flatnonzero(np.frombuffer(blob, np.uint8) == ord("\n"))
+    assert len(ends) == len(texts), "a line feed in a text of a table"
+    return TextTable(table_of(blob.replace(b"\n", b""), np.diff(ends, prepend=-1) - 1))
