@@ -8,7 +8,8 @@ See: docs/on-disk-format.md (identity), docs/adr/0002.
 """
 
 import hashlib
-from collections.abc import Iterable
+import json
+from collections.abc import Iterable, Sequence
 
 import xxhash
 
@@ -53,3 +54,14 @@ def chunk_id(document: DocumentId, chunk_hash: ContentHash, occurrence: int) -> 
 def path_key(source_path: SourcePath) -> int:
     """Return the first 8 bytes of SHA-256 of the source path, big-endian: a look-up key, confirmed by the path."""
     return int.from_bytes(hashlib.sha256(source_path.encode()).digest()[:8], "big")
+
+
+def evidence_set_id(query: str, cited: Iterable[Sequence[str]]) -> str:
+    """Return `evidence_` and 24 hex digits of SHA-256 over the JSON of a query and what each block cites.
+
+    Args:
+        query: The query's text.
+        cited: Label, chunk id, citation without hash, and hash of each block, in order.
+    """
+    text = json.dumps([query, [list(block) for block in cited]], ensure_ascii=False, separators=(",", ":"))
+    return "evidence_" + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:24]

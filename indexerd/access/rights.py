@@ -135,11 +135,13 @@ def may_see(document_rights: Rights, roles: frozenset[str]) -> bool:
 
 def admits(document_rights: Rights, roles: frozenset[str], as_of: date) -> bool:
     """Return whether a caller with `roles` sees the document on that day."""
-    if document_rights.valid_from is not None and as_of < document_rights.valid_from:
-        return False
-    if document_rights.valid_to is not None and as_of >= document_rights.valid_to:
-        return False
-    return may_see(document_rights, roles)
+    return is_valid(document_rights, as_of) and may_see(document_rights, roles)
+
+
+def is_valid(document_rights: Rights, as_of: date) -> bool:
+    """Return whether a day lies within the document's dates, the last one not included."""
+    starts, ends = document_rights.valid_from, document_rights.valid_to
+    return (starts is None or as_of >= starts) and (ends is None or as_of < ends)
 
 
 def superseded(visible: Mapping[_Key, Rights]) -> frozenset[_Key]:

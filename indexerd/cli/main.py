@@ -42,7 +42,10 @@ GROUPS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
             ("stop", "watching"),
         ),
     ),
-    ("Evidence", (("evidence", "querying"), ("verify", "opening"), ("replay", "replaying"))),
+    (
+        "Evidence",
+        (("evidence", "querying"), ("check", "checking"), ("verify", "opening"), ("replay", "replaying")),
+    ),
     (
         "Upkeep",
         (

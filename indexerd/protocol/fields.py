@@ -113,6 +113,31 @@ class Fields:
             raise RequestError(f"{name!r} must be an object, or a list of 'key=value'")
         return tuple((key, wanted) for key, _, wanted in pairs)
 
+    def table(self, name: str) -> Mapping[str, object] | None:
+        """Return an object as it came, or None."""
+        value = self._get(name)
+        if value is not None and not isinstance(value, Mapping):
+            raise RequestError(f"{name!r} must be an object")
+        return value
+
+    def tables(self, name: str) -> tuple[Mapping[str, object], ...] | None:
+        """Return a list of objects as they came, or None."""
+        value = self._get(name)
+        if value is None:
+            return None
+        if not isinstance(value, list | tuple) or len(value) > _MAX_LIST:
+            raise RequestError(f"{name!r} must be a list of at most {_MAX_LIST} objects")
+        if not all(isinstance(item, Mapping) for item in value):
+            raise RequestError(f"{name!r} must be a list of objects")
+        return tuple(value)
+
+    def text_or_table(self, name: str) -> str | Mapping[str, object] | None:
+        """Return a text of any length that a message can have, an object, or None."""
+        value = self._get(name)
+        if value is not None and not isinstance(value, str | Mapping):
+            raise RequestError(f"{name!r} must be text or an object")
+        return value
+
     def date(self, name: str) -> datetime.date | None:
         """Return a date given as `2026-09-06`."""
         value = self.text(name)

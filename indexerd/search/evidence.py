@@ -8,12 +8,11 @@ Purity: pure.
 See: docs/evidence.md.
 """
 
-import hashlib
-import json
 import re
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
+from indexerd.digests import evidence_set_id
 from indexerd.errors import BudgetError
 from indexerd.model import ChunkId, Citation
 from indexerd.search.envelope import Passage, escape_line, render_block
@@ -155,7 +154,7 @@ def evidence_set(
             blocks.append(block)
     prompt = _SEPARATOR.join([guard, *(block.rendered for block in blocks)])
     return EvidenceSet(
-        evidence_set_id=evidence_set_id(query, blocks),
+        evidence_set_id=evidence_set_id(query, map(_cited, blocks)),
         guard=guard,
         blocks=tuple(blocks),
         omitted=tuple(omitted),
@@ -191,11 +190,8 @@ def _fitting(item: Item, place: int, budget: Budget) -> Block | None:
     return None
 
 
-def evidence_set_id(query: str, blocks: Sequence[Block]) -> str:
-    """Return `evidence_` and 24 hex digits of SHA-256 over the JSON of the query and what each block cites."""
-    cited = [[block.label, block.chunk_id, _short(block.citation), _hex(block.citation)] for block in blocks]
-    text = json.dumps([query, cited], ensure_ascii=False, separators=(",", ":"))
-    return "evidence_" + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:24]
+def _cited(block: Block) -> tuple[str, str, str, str]:
+    return block.label, block.chunk_id, _short(block.citation), _hex(block.citation)
 
 
 def _short(citation: Citation) -> str:

@@ -16,6 +16,7 @@ from indexerd.protocol import PROTOCOL_VERSION
 from indexerd.protocol.fields import Fields
 from indexerd.protocol.messages import MethodNotFoundError, Payload
 from indexerd.service.callers import Caller, Peer
+from indexerd.service.checking import Checking
 from indexerd.service.citations import Citations
 from indexerd.service.condition import Condition
 from indexerd.service.forgetting import forget
@@ -49,6 +50,7 @@ class Service:
             {
                 "query": self._query,
                 "evidence": self._evidence,
+                "check": Checking(parts).check,
                 "verify": citations.verify,
                 "show": citations.show,
                 "documents": listing.documents,

@@ -1,0 +1,174 @@
+"""`check`: an answer held to its sources, or claims to passages without any index.
+
+Owns: how answers and evidence are read from files, the external checker, how a report is printed for people.
+Knows nothing of: how a claim is judged.
+Invariants: 1. `--jsonl` writes one line for each that it read, in order. 2. what cannot be judged is said in its line.
+Purity: shell (reads files, runs a checker that was named).
+See: docs/grounding.md.
+"""
+
+import json
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from typing import cast
+
+import click
+
+from indexerd.cli.answering import write
+from indexerd.cli.asking_there import asking_backend
+from indexerd.cli.options import acting, as_json, selecting, take_selection
+from indexerd.cli.place import here
+from indexerd.cli.plain import escape
+from indexerd.cli.reaching import Result
+from indexerd.errors import RequestError
+from indexerd.grounding.reporting import judged_pair
+
+
+@click.command("check", epilog="Exit status: 0 good, 1 findings, 2 error, 3 no daemon.")
+@click.argument("answer", metavar="FILE", required=False)
+@click.option("--evidence", "evidence_file", metavar="FILE", help="The evidence it answers: output of evidence --json.")
+@click.option("--fix", is_flag=True, help="Print the answer with citations corrected and unsupported claims marked.")
+@click.option("--jsonl", is_flag=True, help='Judge lines {"claim","passages"} of standard input; needs no index.')
+@click.option("--checker", metavar="COMMAND", help="With --jsonl: a command that judges such lines instead.")
+@click.option("--language", metavar="L", default="english", help="With --jsonl: the stemming language (english).")
+@click.option("--as-of", metavar="DATE", default="", help="As if it were this day.")
+@acting
+@as_json
+@selecting
+def check_command(  # noqa: PLR0913, PLR0917 - one argument a flag
+    answer: str | None,
+    evidence_file: str | None,
+    fix: bool,
+    jsonl: bool,
+    checker: str | None,
+    language: str,
+    as_of: str,
+    roles: tuple[str, ...],
+    is_json: bool,
+    **flags: object,
+) -> int:
+    """Hold an answer to its sources: what it cites, and whether that says it.
+
+    FILE is the answer: text or Markdown with marks such as [S1], or JSON; `-` is standard input. A JSON file with
+    `answer` and `evidence` holds both.
+    """
+    if jsonl:
+        lines = sys.stdin.buffer if answer in {None, "-"} else _lines_of(str(answer))
+        return _judge_lines(lines, checker, language)
+    if answer is None:
+        raise click.UsageError("Name the answer's FILE, or - for standard input.")
+    params = _params(answer, evidence_file) | ({"fix": True} if fix else {}) | ({"as_of": as_of} if as_of else {})
+    with asking_backend(take_selection(flags), here(), allow_local=True, need="read") as backend:
+        report = backend.call("check", {**params, **({"roles": list(roles)} if roles else {})})
+    if is_json:
+        write(1, (json.dumps(report, ensure_ascii=True) + "\n").encode())
+    elif fix:
+        write(1, _fixed(report).encode("utf-8", "backslashreplace"))
+        write(2, _for_people(report).encode("utf-8", "backslashreplace"))
+    else:
+        write(1, _for_people(report).encode("utf-8", "backslashreplace"))
+    return 0 if report["verdict"] == "pass" else 1
+
+
+def _lines_of(name: str) -> Iterable[bytes]:
+    with open(name, "rb") as file:
+        return file.readlines()
+
+
+def _read(name: str) -> str:
+    raw = sys.stdin.buffer.read() if name == "-" else b"".join(_lines_of(name))
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise RequestError(f"{name}: is no UTF-8 text ({error.reason} at byte {error.start})") from error
+
+
+def _params(answer_file: str, evidence_file: str | None) -> dict[str, object]:
+    """Return the answer and the evidence as the socket takes them."""
+    text = _read(answer_file)
+    answer = _json_object(text)
+    if answer is not None and "answer" in answer and "evidence" in answer:
+        return {"answer": answer["answer"], "evidence": answer["evidence"]}
+    if evidence_file is None:
+        raise click.UsageError("--evidence FILE: name the evidence that the answer was given (evidence --json).")
+    evidence = _json_object(_read(evidence_file))
+    if evidence is None:
+        raise RequestError(f"{evidence_file}: is no JSON object; save the output of `indexerd evidence --json`")
+    return {"answer": text if answer is None or "claims" not in answer else answer, "evidence": evidence}
+
+
+def _json_object(text: str) -> dict[str, object] | None:
+    if not text.lstrip().startswith("{"):
+        return None
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def _judge_lines(lines: Iterable[bytes], checker: str | None, language: str) -> int:
+    results = _checked_outside(lines, checker) if checker else (_judged(line, language) for line in lines)
+    for result in results:
+        if not write(1, result + b"\n"):
+            raise BrokenPipeError
+    return 0
+
+
+def _judged(line: bytes, language: str) -> bytes:
+    try:
+        pair = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        return json.dumps({"error": f"is no JSON: {error}"}).encode()
+    if not isinstance(pair, dict):
+        return b'{"error": "must be an object with claim and passages"}'
+    return json.dumps(judged_pair(pair, language), ensure_ascii=True).encode()
+
+
+def _checked_outside(lines: Iterable[bytes], command: str) -> Iterator[bytes]:
+    """Let a command judge the lines; one that answers fewer lines than it was given is an error."""
+    given = list(lines)
+    try:
+        done = subprocess.run(  # noqa: S603 - the command is the caller's own, and no shell reads it
+            shlex.split(command), input=b"".join(given), stdout=subprocess.PIPE, check=False
+        )
+    except (OSError, ValueError) as error:
+        raise RequestError(f"--checker {command}: cannot be run: {error}") from error
+    answers = done.stdout.splitlines()
+    if done.returncode != 0 or len(answers) != len(given):
+        told = f"ended with status {done.returncode} after {len(answers)} of {len(given)} lines"
+        raise RequestError(f"--checker {command}: {told}")
+    return iter(answers)
+
+
+def _fixed(report: Result) -> str:
+    fixed = report["fixed"]
+    return fixed if isinstance(fixed, str) else json.dumps(fixed, ensure_ascii=True) + "\n"
+
+
+def _for_people(report: Result) -> str:
+    lines = [line for claim in cast("list[Result]", report["claims"]) for line in _claim_lines(claim)]
+    whole = (issue for issue in cast("list[Mapping[str, str]]", report["issues"]) if not issue["claim_id"])
+    lines += [f"{issue['code']}: {escape(issue['detail'])}" for issue in whole]
+    share = (
+        f"{100 * cast('float', report['coverage']):.0f} % of {report['claim_count']} claims are borne by what they cite"
+    )
+    return "".join(f"{line}\n" for line in [*lines, f"{report['verdict']}: {share}"])
+
+
+def _claim_lines(claim: Result) -> Iterator[str]:
+    if claim["band"] == "not_a_claim":
+        return
+    yield f"{claim['claim_id']}  {claim['band']}  {escape(str(claim['text']))}"
+    span = cast("Mapping[str, object] | None", claim["span"])
+    if span is not None and "source_path" in span:
+        where = f"{span['source_path']}#L{span['start_line']}-L{span['end_line']}"
+        yield f"    {span['label']} {escape(where)}: {escape(' '.join(str(span['quote']).split()))}"
+    for reason in cast("list[Mapping[str, list[str]]]", claim["reasons"]):
+        yield f"    {reason['code']} not found: {escape(', '.join(reason['missing']))}"
+    found_in = cast("list[str]", claim["found_in"])
+    codes = cast("list[str]", claim["issues"])
+    if codes:
+        yield f"    {', '.join(codes)}" + (f"; {', '.join(found_in)} says it" if found_in else "")

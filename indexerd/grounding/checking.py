@@ -1,0 +1,214 @@
+"""An answer held to its evidence: integrity of what it cites, support of what it says.
+
+Owns: the issue codes of a check, which of them a claim gets, coverage, the verdict.
+Knows nothing of: files, callers, how a citation is proved.
+Invariants: 1. only what was selected into the evidence can support a claim. 2. integrity and support are judged
+    apart: a perfect citation of a passage that says something else is `unsupported_claim`. 3. the same input gives
+    the same report.
+Purity: pure (proof is asked of a callable).
+See: docs/grounding.md (check).
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+from indexerd.digests import content_hash, evidence_set_id
+from indexerd.grounding.answers import Answer, AnswerCitation, AnswerClaim, Evidence, EvidenceBlock
+from indexerd.grounding.claims import links
+from indexerd.grounding.support import Support, support_of
+
+ProofState = Literal["fresh", "moved", "changed", "gone", "not_valid"]
+
+
+class Proof(NamedTuple):
+    """What a cited chunk's source holds now; `detail` names the new lines of one that moved."""
+
+    state: ProofState
+    detail: str = ""
+
+
+class Issue(NamedTuple):
+    """One thing that is wrong, and with which claim; empty where it is the answer's."""
+
+    code: str
+    claim_id: str
+    detail: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckedClaim:
+    """A claim and what came of it.
+
+    Attributes:
+        blocks: The selected blocks that it cites, in order.
+        support: What they say of it; None where it cites none, or is no claim.
+        found_in: Labels of other blocks that support it where its own do not.
+    """
+
+    claim: AnswerClaim
+    blocks: tuple[EvidenceBlock, ...]
+    support: Support | None
+    found_in: tuple[str, ...]
+    issues: tuple[Issue, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """The result of a check.
+
+    Attributes:
+        evidence_set_id: Of the evidence handed in, computed anew.
+        coverage: Share of the claims that are supported and cited without fault; 1 where there are none.
+    """
+
+    evidence_set_id: str
+    claims: tuple[CheckedClaim, ...]
+    issues: tuple[Issue, ...]
+    coverage: float
+
+    @property
+    def passed(self) -> bool:
+        """Whether nothing is wrong."""
+        return not self.issues
+
+
+Prove = Callable[[EvidenceBlock], Proof]
+Judge = Callable[[str, Sequence[str]], Support]
+
+
+def check_answer(answer: Answer, evidence: Evidence, prove: Prove, judge: Judge = support_of) -> Report:
+    """Hold an answer to its evidence.
+
+    Args:
+        answer: What a model said.
+        evidence: What it was given.
+        prove: Says what the source of a block holds now; asked once for each block that is cited.
+        judge: Says whether passages support a claim.
+    """
+    by_label = {block.label: block for block in evidence.blocks}
+    proofs = {label: prove(by_label[label]) for label in _cited_labels(answer, by_label)}
+    claims = tuple(_checked(claim, by_label, proofs, judge) for claim in answer.claims)
+    issues = (*_of_answer(answer, evidence), *(issue for claim in claims for issue in claim.issues))
+    held = [claim for claim in claims if claim.claim.is_claim]
+    good = sum(not claim.issues and claim.support is not None for claim in held)
+    return Report(
+        evidence_set_id=_id_of(evidence),
+        claims=claims,
+        issues=issues,
+        coverage=good / len(held) if held else 1.0,
+    )
+
+
+def _id_of(evidence: Evidence) -> str:
+    cited = ((block.label, block.chunk_id, block.citation, block.content_hash) for block in evidence.blocks)
+    return evidence_set_id(evidence.query, cited)
+
+
+def _of_answer(answer: Answer, evidence: Evidence) -> Iterator[Issue]:
+    """Find what is wrong with an answer as a whole."""
+    named = {name for name in (answer.evidence_set_id, evidence.evidence_set_id) if name}
+    if named - {_id_of(evidence)}:
+        yield Issue("evidence_set_mismatch", "", "the answer is bound to another evidence set than the one handed in")
+    has_claims = any(claim.is_claim for claim in answer.claims)
+    if answer.abstained and has_claims:
+        yield Issue("abstention_has_claims", "", "an answer that abstains makes no claims")
+    if answer.abstained and not (answer.abstention_reason or "").strip():
+        yield Issue("missing_abstention_reason", "", "an answer that abstains says why")
+    if not answer.abstained and not has_claims:
+        yield Issue("empty_answer", "", "no claim, and no abstention")
+    if not answer.abstained and answer.abstention_reason is not None:
+        yield Issue("unexpected_abstention_reason", "", "a reason to abstain, but the answer does not")
+    known = "\n".join(block.text for block in evidence.blocks)
+    for link in links(answer.text or "\n".join(claim.text for claim in answer.claims)):
+        if link.target not in known:
+            yield Issue("unknown_link", _claim_at(answer, link.start), f"{link.target} is in no cited source")
+
+
+def _claim_at(answer: Answer, offset: int) -> str:
+    if not answer.text:
+        return ""
+    return next((one.claim_id for one in answer.claims if one.start_char <= offset < one.end_char), "")
+
+
+def _cited_labels(answer: Answer, by_label: Mapping[str, EvidenceBlock]) -> list[str]:
+    named = (_block(citation, by_label) for claim in answer.claims for citation in claim.citations)
+    return list(dict.fromkeys(block.label for block in named if block is not None))
+
+
+def _block(citation: AnswerCitation, by_label: Mapping[str, EvidenceBlock]) -> EvidenceBlock | None:
+    """Return the selected block that is meant: by its label, else by its citation."""
+    if citation.label:
+        return by_label.get(citation.label)
+    matching = (block for block in by_label.values() if _names(citation.citation, block))
+    return next(matching, None) if citation.citation else None
+
+
+def _names(citation: str, block: EvidenceBlock) -> bool:
+    return citation in (block.citation, f"{block.citation}@sha256:{block.content_hash}")
+
+
+def _checked(
+    claim: AnswerClaim, by_label: Mapping[str, EvidenceBlock], proofs: Mapping[str, Proof], judge: Judge
+) -> CheckedClaim:
+    if not claim.is_claim:
+        return CheckedClaim(claim=claim, blocks=(), support=None, found_in=(), issues=())
+    issues = [Issue(code, claim.claim_id, detail) for code, detail in _integrity(claim, by_label, proofs)]
+    found = (_block(citation, by_label) for citation in claim.citations)
+    blocks = tuple({block.label: block for block in found if block is not None}.values())
+    support = judge(claim.text, [block.text for block in blocks]) if blocks else None
+    found_in: tuple[str, ...] = ()
+    if support is None or not bears(support):
+        others = (block for label, block in by_label.items() if block not in blocks)
+        found_in = tuple(block.label for block in others if bears(judge(claim.text, [block.text])))
+    if support is not None and not bears(support):
+        elsewhere = f"; {', '.join(found_in)} would" if found_in else ""
+        issues.append(Issue("unsupported_claim", claim.claim_id, f"what it cites does not bear it{elsewhere}"))
+    return CheckedClaim(claim=claim, blocks=blocks, support=support, found_in=found_in, issues=tuple(issues))
+
+
+def bears(support: Support) -> bool:
+    """Whether passages bear a claim: all of it, or all but words of little weight.
+
+    A number, unit, date, name or polarity that no passage has is never of little weight.
+    """
+    return support.band == "supported" or (
+        support.band == "partial" and not {reason.code for reason in support.reasons} - {"terms"}
+    )
+
+
+def _integrity(
+    claim: AnswerClaim, by_label: Mapping[str, EvidenceBlock], proofs: Mapping[str, Proof]
+) -> Iterator[tuple[str, str]]:
+    if not claim.citations:
+        yield "uncited_claim", "no citation"
+    seen = set[AnswerCitation]()
+    for citation in claim.citations:
+        name = citation.label or citation.citation
+        if citation in seen:
+            yield "duplicate_citation", f"{name} is cited twice"
+            continue
+        seen.add(citation)
+        block = _block(citation, by_label)
+        if block is None:
+            yield "unknown_citation", f"{name or 'a citation without label'} was not selected into the evidence"
+        else:
+            yield from _of_citation(citation, block, proofs[block.label])
+
+
+def _of_citation(citation: AnswerCitation, block: EvidenceBlock, proof: Proof) -> Iterator[tuple[str, str]]:
+    if citation.citation and not _names(citation.citation, block):
+        yield "citation_metadata_mismatch", f"{block.label} is {block.citation}, not {citation.citation}"
+    if content_hash(block.text.encode("utf-8", "surrogatepass")).hex() != block.content_hash:
+        yield "missing_evidence_chunk", f"the text handed in for {block.label} is not what {block.citation} was"
+    elif proof.state == "not_valid":
+        yield "evidence_not_valid", f"{block.citation} is no evidence now"
+    elif proof.state != "fresh":
+        yield "stale_evidence", f"{block.citation} is {proof.state}{f' to {proof.detail}' if proof.detail else ''}"
+    if citation.quote and _spaced(citation.quote) not in _spaced(block.text):
+        yield "quote_not_in_evidence", f"{block.label} does not contain the quoted words"
+
+
+def _spaced(text: str) -> str:
+    return re.sub(r"\s+", " ", text).strip()

@@ -1,0 +1,187 @@
+"""An answer in plain text or Markdown, parted into claims with the marks that cite for them.
+
+Owns: what of an answer is a claim and what is not; marks such as `[S1]`, `[1]`, `[S1, S3]`; links.
+Knows nothing of: evidence, support.
+Invariants: 1. offsets are those of the answer's text. 2. a mark belongs to one statement at most, and to none in code.
+Purity: pure.
+See: docs/grounding.md (claims).
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final, NamedTuple
+
+from indexerd.grounding.sentences import Span, sentences
+
+
+class Mark(NamedTuple):
+    """One label in brackets, where it stands."""
+
+    label: str
+    start: int
+    end: int
+
+
+class Statement(NamedTuple):
+    """One sentence, item, row or block of an answer.
+
+    Attributes:
+        text: What it says, without marks and Markdown's own characters at its edges.
+        start: Where it begins in the answer.
+        end: Where it ends, its marks included.
+        labels: The labels that cite for it, in order, repetitions kept.
+        is_claim: Whether it states something that can be held to a source.
+    """
+
+    text: str
+    start: int
+    end: int
+    labels: tuple[str, ...]
+    is_claim: bool
+
+
+class Link(NamedTuple):
+    """A link or image target, or a bare address."""
+
+    target: str
+    start: int
+    end: int
+
+
+_MARKS: Final = re.compile(
+    r"\[\s*(?P<labels>S?\d{1,4}(?:\s*[,;，、]\s*S?\d{1,4})*)\s*\](?!\(|: *https?:)", re.IGNORECASE
+)
+_ONE_MARK: Final = re.compile(r"S?(\d{1,4})", re.IGNORECASE)
+_LINK: Final = re.compile(
+    r"!?\[[^\]\n]*\]\(\s*<?(?P<target>[^\s)>]+)[^)\n]*\)|(?P<bare>\bhttps?://[^\s<>()\[\]\"'，。；]+)"
+)
+_FENCED: Final = re.compile(r" {0,3}(?:```|~~~)")
+_EDGES: Final = re.compile(r"^(?:\s*(?:[-*+•>]|\(?\d{1,3}[.)]|#{1,6})\s+)+|^\s*\||\|\s*$|^[*_]{1,3}|[*_]{1,3}$")
+_RULE: Final = re.compile(r"[\s|:*_=-]*")
+_QUESTION: Final = re.compile(r"[?？][\"'”’)\]]*$")
+# Courtesies, and remarks about the answer itself: nothing in them is a statement about the subject.
+_REMARK: Final = re.compile(
+    r"(?:hi|hello|hey|sure|certainly|of course|great question|thanks?(?: you)?|you(?:'|’)re welcome|okay|ok|absolutely"
+    r"|yes|no)\b[^.]{0,40}[.!,:]?$"
+    r"|(?:i hope|hope) (?:this|that)\b|let me know\b|feel free\b|please (?:let me know|note that i|ask|feel)\b"
+    r"|(?:here(?:'|’)?s?|here (?:is|are)|below (?:is|are))\b[^.]*[:.]?$|in (?:summary|short|conclusion)[,:]?$"
+    r"|(?:based on|according to) (?:the|these|this|your) (?:provided |given |available |retrieved )?"
+    r"(?:evidence|sources?|passages?|documents?|context)[,:]?$"
+    r"|(?:您好|你好|当然|好的|谢谢|不客气|没问题)[^。]{0,10}[。！，]?$|希望[^。]{0,12}(?:帮助|有用)|如有[^。]{0,12}(?:问题|疑问)"
+    r"|(?:以下|下面)[^。]{0,20}[：:]?$|(?:根据|基于)(?:以上|上述|提供的|所给的|这些)?(?:证据|资料|来源|文档|段落|信息)[，：:]?$|(?:总之|综上)[，：:]?$",
+    re.IGNORECASE,
+)
+_ABSTAINS: Final = re.compile(
+    r"\b(?:the |these |this |no |none of the |provided |available )*"
+    r"(?:evidence|sources?|passages?|documents?|context|excerpts?)\b"
+    r"[^.]{0,40}\b(?:do(?:es)? not|don['’]t|doesn['’]t|cannot|can['’]t|lacks?|insufficient|never)\b"
+    r"|\bno (?:selected |relevant |available )?(?:evidence|source|passage|document)\b"
+    r"|\bi (?:cannot|can['’]t|could not|couldn['’]t|am unable to|do not|don['’]t) (?:answer|find|know|determine|say)\b"
+    r"|(?:证据|资料|来源|文档|段落|文中)[^。]{0,12}(?:没有|未|不足|无法|并未)|无法(?:回答|确定|得知|从)|没有(?:找到|任何|足够)[^。]{0,8}(?:证据|资料|信息|来源)",
+    re.IGNORECASE,
+)
+
+
+def statements(answer: str) -> tuple[Statement, ...]:
+    """Part an answer into statements.
+
+    Marks behind a full stop belong to the sentence before it; marks alone on a line to what stands above. A fenced
+    block is cited by the line that leads to it.
+    """
+    found: list[Statement] = []
+    for span in sentences(answer):
+        leading, statement = _read(answer, span)
+        if found:
+            own = 0 if not found[-1].labels or not statement.text else len(leading)
+            behind = [mark for mark in leading[: len(leading) - own] if "\n" not in answer[found[-1].end : mark.start]]
+            behind = behind if statement.text else list(leading)
+            found[-1], leading = _cited(found[-1], behind), leading[len(behind) :]
+        start = leading[0].start if leading else statement.start
+        if statement.text:
+            labels = (*(mark.label for mark in leading), *statement.labels)
+            found.append(statement._replace(start=start, labels=labels))
+    return tuple(_with_lead(found, answer))
+
+
+def _read(answer: str, span: Span) -> tuple[tuple[Mark, ...], Statement]:
+    """Read one sentence: the marks that it begins with, and the rest."""
+    piece = answer[span.start : span.end]
+    if _FENCED.match(piece):
+        return (), Statement(piece, span.start, span.end, (), is_claim=True)
+    marks = [mark for match in _MARKS.finditer(piece) for mark in _labels(match, span.start)]
+    leading = tuple(_leading(answer, span.start, marks))
+    start = leading[-1].end if leading else span.start
+    start += len(answer[start : span.end]) - len(answer[start : span.end].lstrip())
+    text = _bare(_MARKS.sub("", piece))
+    labels = tuple(mark.label for mark in marks[len(leading) :])
+    return leading, Statement(text, start, span.end, labels, _is_claim(piece, text))
+
+
+def _labels(match: "re.Match[str]", shift: int) -> Iterator[Mark]:
+    for one in _ONE_MARK.finditer(match["labels"]):
+        yield Mark(f"S{int(one[1])}", shift + match.start(), shift + match.end())
+
+
+def _leading(answer: str, at: int, marks: Iterable[Mark]) -> Iterator[Mark]:
+    for mark in marks:
+        if mark.start > at and answer[at : mark.start].strip():
+            return
+        yield mark
+        at = mark.end
+
+
+def _bare(text: str) -> str:
+    """Strip Markdown's characters from the edges, and the blank that a mark left before a full stop."""
+    stripped = text.strip()
+    while (shorter := _EDGES.sub("", stripped).strip()) != stripped:
+        stripped = shorter
+    return re.sub(r"\s+([.,;:!?。，；：！？])", r"\1", re.sub(r"[ \t]{2,}", " ", stripped)).strip()
+
+
+def _is_claim(piece: str, text: str) -> bool:
+    if piece.lstrip().startswith("#") or _RULE.fullmatch(text) or _QUESTION.search(text):
+        return False
+    return not (text.endswith((":", "：")) or _REMARK.match(text) or abstains(text))
+
+
+def abstains(text: str) -> bool:
+    """Whether a sentence says that the sources do not answer."""
+    return bool(_ABSTAINS.search(text))
+
+
+def _cited(statement: Statement, marks: Sequence[Mark]) -> Statement:
+    if not marks:
+        return statement
+    return statement._replace(labels=(*statement.labels, *(mark.label for mark in marks)), end=marks[-1].end)
+
+
+def _with_lead(found: Iterable[Statement], answer: str) -> Iterator[Statement]:
+    """Give fenced blocks the marks of the line that leads to them; table headings are no claims."""
+    before: Statement | None = None
+    ordered = list(found)
+    for at, one in enumerate(ordered):
+        statement = one
+        if _FENCED.match(one.text) and not one.labels and before is not None and before.text.endswith((":", "：")):
+            statement = one._replace(labels=before.labels)
+        if _is_row(answer, one) and at + 1 < len(ordered) and _RULE.fullmatch(ordered[at + 1].text):
+            statement = one._replace(is_claim=False)
+        before = statement
+        if statement.text:
+            yield statement
+
+
+def _is_row(answer: str, statement: Statement) -> bool:
+    return answer.startswith("|", statement.start)
+
+
+def mark_spans(answer: str, start: int, end: int) -> tuple[Span, ...]:
+    """Return where the marks of one statement stand, brackets included."""
+    return tuple(Span(match.start(), match.end()) for match in _MARKS.finditer(answer, start, end))
+
+
+def links(answer: str) -> tuple[Link, ...]:
+    """Return the targets of an answer's links and images, and its bare addresses, code included."""
+    return tuple(
+        Link((match["target"] or match["bare"]).rstrip(".,;:!?"), match.start(), match.end())
+        for match in _LINK.finditer(answer)
+    )

@@ -1,0 +1,152 @@
+"""A check's report as plain JSON values, and the answer with its faults marked.
+
+Owns: the names of the fields of a report; what `fix` may change in an answer.
+Knows nothing of: how a claim is judged, sockets.
+Invariants: 1. every value is a JSON type. 2. fixing changes marks and citations only: without its marks, a fixed text
+    is the text that came in, save for `[unsupported]`.
+Purity: pure.
+See: docs/grounding.md (report, fix).
+"""
+
+from collections.abc import Iterator, Mapping
+
+from indexerd.grounding.answers import Answer, AnswerCitation, EvidenceBlock
+from indexerd.grounding.checking import CheckedClaim, Report, bears
+from indexerd.grounding.claims import mark_spans, statements
+from indexerd.grounding.support import Support, support_of
+from indexerd.model import LineSpan, parse_citation
+
+Json = dict[str, object]
+
+UNSUPPORTED = "[unsupported]"
+
+
+def report_json(report: Report, answer: Answer) -> Json:
+    """Return a report."""
+    held = [claim for claim in report.claims if claim.claim.is_claim]
+    return {
+        "verdict": "pass" if report.passed else "fail",
+        "evidence_set_id": report.evidence_set_id,
+        "abstained": answer.abstained,
+        "abstention_reason": answer.abstention_reason,
+        "claim_count": len(held),
+        "uncited_claim_count": sum(not claim.claim.citations for claim in held),
+        "citation_count": sum(len(claim.claim.citations) for claim in held),
+        "coverage": report.coverage,
+        "issue_codes": sorted({issue.code for issue in report.issues}),
+        "issues": [issue._asdict() for issue in report.issues],
+        "claims": [_claim_json(claim) for claim in report.claims],
+    }
+
+
+def _claim_json(checked: CheckedClaim) -> Json:
+    claim, support = checked.claim, checked.support
+    fields: Json = {"claim_id": claim.claim_id, "text": claim.text}
+    if claim.start_char >= 0:
+        fields |= {"start_char": claim.start_char, "end_char": claim.end_char}
+    fields["citations"] = [_citation_json(citation) for citation in claim.citations]
+    if not claim.is_claim:
+        return fields | _NOTHING | {"band": "not_a_claim", "score": None, "found_in": [], "issues": []}
+    judged = support_json(support, checked.blocks) if support else _NOTHING
+    return fields | judged | {"found_in": list(checked.found_in), "issues": [issue.code for issue in checked.issues]}
+
+
+_NOTHING: Json = {"band": "not_found", "score": 0.0, "reasons": [], "span": None}
+
+
+def _citation_json(citation: AnswerCitation) -> Json:
+    return {"label": citation.label, "citation": citation.citation, "quote": citation.quote}
+
+
+def support_json(support: Support, blocks: tuple[EvidenceBlock, ...] = ()) -> Json:
+    """Return what passages say of a claim; where they are blocks, the span is cited by its exact lines."""
+    span: Json | None = None
+    if support.span is not None:
+        span = {
+            "passage": support.span.passage,
+            "start_char": support.span.start_char,
+            "end_char": support.span.end_char,
+            "quote": support.span.quote,
+        }
+        if blocks:
+            span |= _lines(blocks[support.span.passage], support.span.start_char, support.span.end_char)
+    reasons = [{"code": reason.code, "missing": list(reason.missing)} for reason in support.reasons]
+    return {"band": support.band, "score": support.score, "reasons": reasons, "span": span}
+
+
+def judged_pair(pair: Mapping[str, object], language: str = "english") -> Json:
+    """Judge one claim against passages that came with it: no index, no citation.
+
+    Args:
+        pair: `claim`, a text, and `passages`, a list of texts; anything else in it is left alone.
+        language: The stemming language.
+
+    Returns:
+        What `support_json` gives, or `error` where the pair is none.
+    """
+    claim, passages = pair.get("claim"), pair.get("passages")
+    if not isinstance(claim, str):
+        return {"error": "claim: must be a text"}
+    if not isinstance(passages, list | tuple) or not all(isinstance(passage, str) for passage in passages):
+        return {"error": "passages: must be a list of texts"}
+    found = statements(claim)
+    if found and not any(one.is_claim for one in found):
+        return {"band": "not_a_claim", "score": 0.0, "reasons": [], "span": None}
+    return support_json(support_of(claim, passages, language))
+
+
+def _lines(block: EvidenceBlock, start: int, end: int) -> Json:
+    cited = parse_citation(block.citation)
+    fields: Json = {"label": block.label, "citation": block.citation}
+    if cited is None:
+        return fields
+    first = cited.span.first + block.text.count("\n", 0, start)
+    lines = LineSpan(first, first + block.text.count("\n", start, end))
+    return fields | {"source_path": cited.source_path, "start_line": lines.first, "end_line": lines.last}
+
+
+def fixed_text(answer: Answer, report: Report) -> str:
+    """Return a text answer whose faulty marks name the blocks that bear the claim; `[unsupported]` where none does."""
+    pieces, at = [], 0
+    for start, end, new in _edits(answer, report):
+        pieces += [answer.text[at:start], new]
+        at = end
+    return "".join([*pieces, answer.text[at:]])
+
+
+def _edits(answer: Answer, report: Report) -> Iterator[tuple[int, int, str]]:
+    for checked in report.claims:
+        if not checked.issues:
+            continue
+        labels = _right_labels(checked)
+        written = "".join(f"[{label}]" for label in labels) or UNSUPPORTED
+        spans = mark_spans(answer.text, checked.claim.start_char, checked.claim.end_char)
+        if not spans:
+            yield checked.claim.end_char, checked.claim.end_char, f" {written}"
+            continue
+        first, *rest = spans
+        yield first.start, first.end, written
+        yield from ((span.start, span.end, "") for span in rest)
+
+
+def _right_labels(checked: CheckedClaim) -> tuple[str, ...]:
+    if checked.support is not None and bears(checked.support):
+        return tuple(block.label for block in checked.blocks)
+    return checked.found_in
+
+
+def fixed_structure(report: Report) -> list[Json]:
+    """Return the claims of a structured answer with right citations; `unsupported` marks those that have none."""
+    return [_fixed_claim(checked) for checked in report.claims]
+
+
+def _fixed_claim(checked: CheckedClaim) -> Json:
+    kept: list[Json] = [_citation_json(citation) for citation in checked.claim.citations]
+    if checked.issues:
+        kept = [{"label": label, "citation": "", "quote": ""} for label in _right_labels(checked)]
+    return {
+        "claim_id": checked.claim.claim_id,
+        "text": checked.claim.text,
+        "citations": kept,
+        "unsupported": not kept,
+    }

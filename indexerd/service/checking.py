@@ -1,0 +1,109 @@
+"""`check`: an answer held to the evidence it was given, each cited chunk proved anew; or claims held to passages.
+
+Owns: what is read to prove a cited block, and whether it may still be evidence for this caller today.
+Knows nothing of: how a claim is judged.
+Invariants: 1. nothing is remembered between calls: the evidence is handed back, and its id computed anew. 2. a document
+    that the caller may not see answers like one that is gone. 3. no file is read that is not indexed.
+Purity: shell (reads sources).
+See: docs/grounding.md, docs/protocol.md (check).
+"""
+
+import datetime
+from collections.abc import Mapping
+from functools import partial
+
+from indexerd.access.rights import is_valid, may_see, rights
+from indexerd.errors import RequestError
+from indexerd.grounding import check_answer, evidence_of, structured_answer, support_of, text_answer
+from indexerd.grounding.answers import EvidenceBlock
+from indexerd.grounding.checking import Proof, Prove
+from indexerd.grounding.reporting import fixed_structure, fixed_text, judged_pair, report_json
+from indexerd.indexing import document_of
+from indexerd.model import Citation, parse_citation
+from indexerd.ports import SourceFault
+from indexerd.protocol import PROTOCOL_VERSION
+from indexerd.protocol.fields import Fields
+from indexerd.protocol.messages import Payload
+from indexerd.service.callers import Caller
+from indexerd.service.lines import Lines
+from indexerd.service.parts import Parts
+from indexerd.service.paths import named_source
+from indexerd.service.rendering import Json
+from indexerd.service.verdict import verdict_on_lines
+
+
+class Checking:
+    """Answers `check`."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+
+    def check(self, caller: Caller, params: Payload) -> Json:
+        """Check an answer, or pairs of claims and passages.
+
+        Raises:
+            RequestError: Neither is given as docs/protocol.md says.
+        """
+        fields = Fields(params)
+        pairs, language = fields.tables("claims"), fields.text("language")
+        answer, evidence, fix = fields.text_or_table("answer"), fields.table("evidence"), fields.flag("fix")
+        roles, as_of = caller.acting_roles(fields.maybe_texts("roles")), fields.date("as_of")
+        fields.close()
+        language = language or self._parts.settings.language
+        if pairs is not None:
+            return {"protocol": PROTOCOL_VERSION, "results": [judged_pair(pair, language) for pair in pairs]}
+        if answer is None or evidence is None:
+            raise RequestError("check needs 'answer' and 'evidence' (the reply of evidence), or 'claims'")
+        prove = partial(self._prove, roles, as_of or self._parts.clock.today())
+        return _checked(answer, evidence, prove, language, fix=fix)
+
+    def _prove(self, roles: frozenset[str], day: datetime.date, block: EvidenceBlock) -> Proof:
+        cited = self._indexed(block)
+        if cited is None:
+            return Proof("gone")
+        found = self._parts.sources.read(cited.source_path)
+        if isinstance(found, SourceFault):
+            return Proof("gone", "" if found.code == "source_missing" else found.detail)
+        own = rights(document_of(cited.source_path, found.data, self._parts.settings), self._parts.access)
+        if not may_see(own, roles):
+            return Proof("gone")
+        if not is_valid(own, day) or own.unsafe:
+            return Proof("not_valid")
+        return _now(cited, found.data)
+
+    def _indexed(self, block: EvidenceBlock) -> Citation | None:
+        """Return what a block cites, with its hash, if it is a document of this index."""
+        cited = parse_citation(f"{block.citation}@sha256:{block.content_hash}")
+        if cited is None or cited.content_hash is None:
+            return None
+        try:
+            path = named_source(self._parts, cited.source_path)
+        except RequestError:
+            return None
+        if self._parts.store.snapshot().find(path) is None:
+            return None
+        return Citation(source_path=path, span=cited.span, content_hash=cited.content_hash)
+
+
+def _checked(
+    given: str | Mapping[str, object], reply: Mapping[str, object], prove: Prove, language: str, *, fix: bool
+) -> Json:
+    answer = text_answer(given) if isinstance(given, str) else structured_answer(given)
+    report = check_answer(answer, evidence_of(reply), prove, partial(support_of, language=language))
+    result: Json = {"protocol": PROTOCOL_VERSION, **report_json(report, answer)}
+    if fix:
+        result["fixed"] = fixed_text(answer, report) if answer.text else {"claims": fixed_structure(report)}
+    return result
+
+
+def _now(cited: Citation, data: bytes) -> Proof:
+    verdict = verdict_on_lines(cited, Lines(data))
+    moved = verdict["moved_to"]
+    where = str(moved[0]).partition("@")[0] if isinstance(moved, list) and moved else ""
+    match verdict["state"]:
+        case "fresh":
+            return Proof("fresh")
+        case "moved":
+            return Proof("moved", where)
+        case _:
+            return Proof("changed")

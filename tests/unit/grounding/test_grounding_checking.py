@@ -1,0 +1,185 @@
+"""An answer held to its evidence: each fault has its code, and a good answer has none."""
+
+import hashlib
+
+import pytest
+
+from indexerd.digests import evidence_set_id
+from indexerd.errors import RequestError
+from indexerd.grounding import Evidence, EvidenceBlock, Proof, check_answer, structured_answer, text_answer
+from indexerd.grounding.answers import evidence_of
+from indexerd.grounding.reporting import fixed_structure, fixed_text, judged_pair, report_json
+
+LODGING = "Lodging is paid up to 300 yuan a night.\n"
+MEALS = "Meals are paid up to 100 yuan a day.\nReceipts are kept for two years.\n"
+QUOTE = "Lodging is paid up to 300 yuan"
+
+
+def block(label, path, text, last):
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    return EvidenceBlock(
+        label=label, chunk_id=f"chk_{label}", citation=f"{path}#L1-L{last}", content_hash=digest, text=text
+    )
+
+
+BLOCKS = (block("S1", "lodging.md", LODGING, 1), block("S2", "meals.md", MEALS, 2))
+SET_ID = evidence_set_id("limits?", [(one.label, one.chunk_id, one.citation, one.content_hash) for one in BLOCKS])
+EVIDENCE = Evidence(query="limits?", evidence_set_id=SET_ID, blocks=BLOCKS)
+
+
+def fresh(_block):
+    return Proof("fresh")
+
+
+def claim(text="Lodging is paid up to 300 yuan a night.", *citations):
+    return {"text": text, "citations": list(citations or ({"label": "S1", "quote": QUOTE},))}
+
+
+def codes(answer, evidence=EVIDENCE, prove=fresh):
+    read = text_answer(answer) if isinstance(answer, str) else structured_answer(answer)
+    return sorted({issue.code for issue in check_answer(read, evidence, prove).issues})
+
+
+def test_a_good_answer_has_no_issue():
+    """Structured and in text; coverage is whole."""
+    assert codes({"evidence_set_id": SET_ID, "claims": [claim()]}) == []
+    text = text_answer("Lodging is paid up to 300 yuan a night [S1]. Meals are paid up to 100 yuan a day [S2].")
+    report = check_answer(text, EVIDENCE, fresh)
+    assert (report.issues, report.coverage, report.passed) == ((), 1.0, True)
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        ({"evidence_set_id": "evidence_other", "claims": [claim()]}, "evidence_set_mismatch"),
+        ({"claims": [{"text": "Lodging is paid."}]}, "uncited_claim"),
+        ({"claims": [claim("Lodging is paid up to 300 yuan a night.", {"label": "S9"})]}, "unknown_citation"),
+        (
+            {"claims": [claim("Lodging is paid up to 300 yuan a night.", {"citation": "x.md#L1-L1"})]},
+            "unknown_citation",
+        ),
+        (
+            {"claims": [claim("Lodging is paid up to 300 yuan.", {"label": "S1", "citation": "meals.md#L1-L2"})]},
+            "citation_metadata_mismatch",
+        ),
+        ({"claims": [claim("Lodging is paid.", {"label": "S1", "quote": "up to 999 yuan"})]}, "quote_not_in_evidence"),
+        ({"claims": [claim("Lodging is paid.", {"label": "S1"}, {"label": "S1"})]}, "duplicate_citation"),
+        ({"claims": [claim()], "abstained": True, "abstention_reason": "none"}, "abstention_has_claims"),
+        ({"claims": [], "abstained": True}, "missing_abstention_reason"),
+        ({"claims": []}, "empty_answer"),
+        ({"claims": [claim()], "abstention_reason": "why"}, "unexpected_abstention_reason"),
+        ({"claims": [claim("Elephants paint quickly.")]}, "unsupported_claim"),
+        ({"claims": [claim("Lodging is paid up to 400 yuan a night.")]}, "unsupported_claim"),
+        ("Lodging is paid up to 300 yuan a night, see http://evil.example/x [S1].", "unknown_link"),
+    ],
+)
+def test_each_fault_has_its_code_alone(answer, expected):
+    """One fault, one code."""
+    assert codes(answer) == [expected]
+
+
+@pytest.mark.parametrize(
+    ("state", "expected"),
+    [
+        ("changed", "stale_evidence"),
+        ("moved", "stale_evidence"),
+        ("gone", "stale_evidence"),
+        ("not_valid", "evidence_not_valid"),
+    ],
+)
+def test_a_citation_whose_source_says_otherwise_now_is_stale(state, expected):
+    """Each cited block is proved anew; what is not cited is not asked for."""
+    asked = []
+
+    def prove(one):
+        asked.append(one.label)
+        return Proof(state)
+
+    assert codes({"claims": [claim()]}, prove=prove) == [expected]
+    assert asked == ["S1"]
+
+
+def test_a_block_that_is_not_what_its_hash_says_is_missing():
+    """Evidence that was changed on its way cannot support anything."""
+    forged = EvidenceBlock(
+        label="S1", chunk_id="chk_S1", citation="lodging.md#L1-L1", content_hash=BLOCKS[0].content_hash, text="999 yuan"
+    )
+    changed = Evidence(query="limits?", evidence_set_id=SET_ID, blocks=(forged, BLOCKS[1]))
+    assert "missing_evidence_chunk" in codes({"claims": [claim()]}, changed)
+
+
+def test_evidence_that_was_reordered_or_cut_is_another_set():
+    """The id is computed anew from what is handed in."""
+    assert "evidence_set_mismatch" in codes(
+        {"claims": [claim()]}, Evidence(query="limits?", evidence_set_id=SET_ID, blocks=BLOCKS[::-1])
+    )
+    other = Evidence(query="another?", evidence_set_id=SET_ID, blocks=BLOCKS)
+    assert codes({"evidence_set_id": SET_ID, "claims": [claim()]}, other) == ["evidence_set_mismatch"]
+
+
+def test_a_claim_credited_to_the_wrong_source_says_where_it_stands():
+    """It is unsupported by what it cites, and found in the other."""
+    report = check_answer(text_answer("Meals are paid up to 100 yuan a day [S1]."), EVIDENCE, fresh)
+    assert [issue.code for issue in report.issues] == ["unsupported_claim"]
+    assert report.claims[0].found_in == ("S2",)
+
+
+def test_an_answer_that_declines_is_an_abstention_with_its_reason():
+    """In text, a sentence that says so."""
+    read = text_answer("The provided evidence does not contain an answer.")
+    assert (read.abstained, read.abstention_reason) == (True, "The provided evidence does not contain an answer.")
+    assert codes("The provided evidence does not contain an answer.") == []
+
+
+def test_fixing_corrects_marks_and_leaves_every_word():
+    """Wrong marks are replaced, missing ones added, what nothing bears is marked."""
+    text = "Meals are paid up to 100 yuan a day [S1]. Lodging is paid up to 300 yuan a night. Elephants paint [S2, S9]."
+    answer = text_answer(text)
+    assert fixed_text(answer, check_answer(answer, EVIDENCE, fresh)) == (
+        "Meals are paid up to 100 yuan a day [S2]. Lodging is paid up to 300 yuan a night. [S1]"
+        " Elephants paint [unsupported]."
+    )
+    structured = structured_answer({"claims": [claim("Meals are paid up to 100 yuan a day.", {"label": "S1"})]})
+    (fixed,) = fixed_structure(check_answer(structured, EVIDENCE, fresh))
+    assert (fixed["citations"], fixed["unsupported"]) == ([{"label": "S2", "citation": "", "quote": ""}], False)
+
+
+def test_a_report_cites_the_exact_lines_of_the_span():
+    """Lines of the document, not of the block's beginning; the same report at every repetition."""
+    answer = text_answer("Receipts are kept for two years [S2].")
+    report = report_json(check_answer(answer, EVIDENCE, fresh), answer)
+    (found,) = report["claims"]
+    assert (found["span"]["source_path"], found["span"]["start_line"], found["span"]["end_line"]) == ("meals.md", 2, 2)
+    assert found["span"]["quote"] == "Receipts are kept for two years."
+    assert report == report_json(check_answer(answer, EVIDENCE, fresh), answer)
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ({"claims": [{"text": 1}]}, r"answer\.claims\[0\]\.text: must be a text"),
+        ({"claims": {}}, r"answer\.claims: must be a list"),
+        ({"claims": [], "abstain": True}, "unknown field 'abstain'"),
+        ({"claims": [{"text": "x", "citations": [3]}]}, r"citations\[0\]: must be an object"),
+        ({"claims": [], "abstained": "no"}, "abstained: must be true or false"),
+    ],
+)
+def test_a_malformed_answer_is_refused_by_the_place_of_its_fault(value, message):
+    """What and where."""
+    with pytest.raises(RequestError, match=message):
+        structured_answer(value)
+
+
+def test_a_reply_that_is_no_evidence_is_refused():
+    """A query's reply has none; an abstained one is evidence of nothing."""
+    with pytest.raises(RequestError, match="must be an object"):
+        evidence_of({"query": "x", "evidence": None, "abstained": False})
+    assert evidence_of({"query": "x", "evidence": None, "abstained": True}).blocks == ()
+
+
+def test_a_pair_is_judged_without_any_index():
+    """A claim, passages; courtesies are no claims; what is no pair says why."""
+    assert judged_pair({"claim": "Lodging is paid.", "passages": [LODGING]})["band"] == "supported"
+    assert judged_pair({"claim": "Hello!", "passages": []})["band"] == "not_a_claim"
+    assert judged_pair({"passages": []}) == {"error": "claim: must be a text"}
+    assert judged_pair({"claim": "x", "passages": "y"}) == {"error": "passages: must be a list of texts"}

@@ -1,0 +1,82 @@
+"""What of an answer is a claim, and which marks cite for it."""
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from indexerd.grounding.claims import abstains, links, mark_spans, statements
+
+
+def cited(text):
+    return [(one.text, one.labels) for one in statements(text) if one.is_claim]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Alpha is one [S1]. Beta is two [S2].", [("Alpha is one.", ("S1",)), ("Beta is two.", ("S2",))]),
+        ("Alpha is one. [S1] Beta is two. [2]", [("Alpha is one.", ("S1",)), ("Beta is two.", ("S2",))]),
+        ("[S1] Alpha is one. [S2] Beta is two.", [("Alpha is one.", ("S1",)), ("Beta is two.", ("S2",))]),
+        ("Alpha is one [S1, S3][4].", [("Alpha is one.", ("S1", "S3", "S4"))]),
+        ("上限是400元[S1]。餐饮是100元。[S2]", [("上限是400元。", ("S1",)), ("餐饮是100元。", ("S2",))]),
+        ("- Alpha is one\n  [S1]\n- Beta", [("Alpha is one", ("S1",)), ("Beta", ())]),
+        ("Alpha is one.\n[S1] Beta is two.", [("Alpha is one.", ()), ("Beta is two.", ("S1",))]),
+        ("| Item | Limit |\n|---|---|\n| Bed | 400 [S1] |", [("Bed | 400", ("S1",))]),
+        ("Run this [S4]:\n\n```sh\nls [S9]\n```", [("```sh\nls [S9]\n```", ("S4",))]),
+        ("See [1](https://a.example) now.", [("See [1](https://a.example) now.", ())]),
+        ('It said "[S1]" once [S1].', [('It said "" once.', ("S1", "S1"))]),
+    ],
+)
+def test_marks_cite_for_the_statement_they_belong_to(text, expected):
+    """Before and behind full stops, in lists, tables and code, in both languages; a link is no mark."""
+    assert cited(text) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Sure!", "Hello there.", "# A heading", "Is that all?", "这是全部吗？", "Here are the facts:", "---",
+        "I hope this helps.", "Let me know if you need more.", "Based on the provided evidence,", "您好！",
+        "希望对您有帮助。", "根据以上资料，", "The sources do not say.", "文档中没有相关信息。",
+    ],
+)  # fmt: skip
+def test_courtesies_questions_headings_and_remarks_are_no_claims(text):
+    """Nothing in them can be held to a source."""
+    assert [one.is_claim for one in statements(text)] in ([False], [])
+
+
+@pytest.mark.parametrize("text", ["Sure, the limit is 400 yuan and applies to all staff of the house.", "It helps."])
+def test_a_statement_that_begins_like_a_courtesy_is_still_a_claim(text):
+    """What follows says something."""
+    assert [one.is_claim for one in statements(text)] == [True]
+
+
+def test_offsets_are_those_of_the_answer():
+    """A statement's span holds its text and its marks."""
+    text = "Intro:\n\n- Alpha is one [S1]. Beta. [S2]\n"
+    alpha, beta = (one for one in statements(text) if one.is_claim)
+    assert text[alpha.start : alpha.end] == "- Alpha is one [S1]."
+    assert text[beta.start : beta.end] == "Beta. [S2]"
+    assert [text[span.start : span.end] for span in mark_spans(text, beta.start, beta.end)] == ["[S2]"]
+
+
+def test_links_images_and_bare_addresses_are_found():
+    """Without the full stop behind them."""
+    text = "[a](http://x/1) ![i](img.png 'title') https://y.example/z."
+    assert [link.target for link in links(text)] == ["http://x/1", "img.png", "https://y.example/z"]
+
+
+def test_an_answer_that_declines_is_told_from_one_that_denies():
+    """Speaking of the sources is declining; a negative statement about the subject is a claim."""
+    assert abstains("No relevant evidence was found.")
+    assert not abstains("The tool does not write back.")
+
+
+@given(st.text(alphabet="aB1 .[]S,。\n`-#|?()", max_size=80))
+def test_any_text_is_parted_with_spans_in_order(text):
+    """Whatever stands in it, spans lie in the text and do not overlap."""
+    found = statements(text)
+    assert all(0 <= one.start <= one.end <= len(text) for one in found)
+    assert all(one.end <= other.start for one, other in pairwise(found))

@@ -1,0 +1,84 @@
+"""Whether passages bear a claim, and what they lack."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from indexerd.grounding.support import support_of
+
+RULES = [
+    "Lodging is paid up to 300 yuan a night.",
+    "Meals are paid up to 100 yuan. Since 5 March 2024 no receipts are kept.",
+]
+
+
+def reasons(claim, passages=RULES):
+    return {reason.code: reason.missing for reason in support_of(claim, passages).reasons}
+
+
+def test_a_statement_of_the_passage_is_supported_by_its_sentence():
+    """The span is that sentence, with its offsets."""
+    found = support_of("Meals are paid up to 100 yuan.", RULES)
+    assert found.band == "supported"
+    assert found.span is not None
+    assert (found.span.passage, found.span.quote) == (1, "Meals are paid up to 100 yuan.")
+    assert RULES[1][found.span.start_char : found.span.end_char] == found.span.quote
+
+
+def test_what_no_passage_speaks_of_is_not_found():
+    """No span either."""
+    found = support_of("Elephants paint quickly.", RULES)
+    assert (found.band, found.span) == ("not_found", None)
+    assert found.score < 0.2
+
+
+def test_a_number_that_no_passage_has_keeps_a_claim_from_being_supported():
+    """However alike all other words are."""
+    found = support_of("Lodging is paid up to 400 yuan a night.", RULES)
+    assert found.band != "supported"
+    assert reasons("Lodging is paid up to 400 yuan a night.")["numbers"] == ("400 yuan",)
+
+
+def test_the_same_number_in_another_unit_is_named():
+    """And keeps the claim from being supported."""
+    assert reasons("Lodging is paid up to 300 dollars a night.")["units"] == ("300 dollars",)
+    assert support_of("Lodging is paid up to 300 dollars a night.", RULES).band != "supported"
+
+
+def test_another_date_is_named_and_the_same_one_in_another_notation_is_not():
+    """5 March 2024 is 2024-03-05."""
+    assert reasons("Since 6 March 2024 no receipts are kept.")["dates"] == ("6 March 2024",)
+    assert "dates" not in reasons("Since 2024-03-05 no receipts are kept.")
+
+
+def test_names_and_polarity_are_named():
+    """A name that no passage has; a denial that the best sentence does not share; a fall where it says rise."""
+    assert reasons("Meals for Vermeer are paid.")["names"] == ("Vermeer",)
+    assert reasons("Lodging is not paid up to 300 yuan a night.")["polarity"] == ("denial",)
+    assert reasons("The dose reduces growth.", ["The dose increases growth."])["polarity"] == ("direction",)
+
+
+@pytest.mark.parametrize(
+    ("claim", "band"),
+    [("住宿每晚上限是400元", "supported"), ("住宿每晚上限是500元", "not_found"), ("交通上限是800元", "not_found")],
+)
+def test_chinese_claims_are_held_to_chinese_passages(claim, band):
+    """By runs of characters and by numbers."""
+    assert support_of(claim, ["员工住宿每晚上限为 400 元。餐饮上限为 100 元。"]).band == band
+
+
+def test_a_claim_that_repeats_its_question_is_held_by_its_answer():
+    """The question's words are in both passages; only one has the answer."""
+    claim = "军运会在哪个城市举办？ 武汉"
+    right, wrong = ["第七届军运会在武汉举办。"], ["第七届军运会在成都举办。"]
+    assert support_of(claim, right).score > 0.5 > support_of(claim, wrong).score
+
+
+@given(st.text(max_size=40), st.lists(st.text(max_size=60), max_size=3))
+def test_any_claim_and_passages_give_a_score_between_nought_and_one(claim, passages):
+    """Equal at every repetition; the quote is the passage's own text."""
+    found = support_of(claim, passages)
+    assert 0.0 <= found.score <= 1.0
+    assert found == support_of(claim, list(passages))
+    if found.span is not None:
+        assert passages[found.span.passage][found.span.start_char : found.span.end_char] == found.span.quote

@@ -1,0 +1,64 @@
+"""`check` over a small index: what is cited is proved anew, as the caller may see it today."""
+
+import pytest
+
+from indexerd.errors import RequestError
+from tests.fakes.service_parts import SmallHouse, guest
+
+LODGING = "# Lodging\n\nLodging is paid up to 300 yuan a night.\n"
+
+
+@pytest.fixture
+def house():
+    return SmallHouse(
+        {"lodging.md": LODGING, "secret.md": "---\nacl: [staff]\n---\n# Bonus\n\nThe bonus is 900 yuan.\n"}
+    )
+
+
+def evidence(house, text, **params):
+    return house.call("evidence", text=text, **params)
+
+
+def codes(house, answer, reply, **params):
+    return house.call("check", answer=answer, evidence=reply, **params)["issue_codes"]
+
+
+def test_a_good_answer_passes_and_a_changed_source_fails_it(house):
+    """The proof is of the bytes on disk now."""
+    reply = evidence(house, "lodging")
+    assert codes(house, "Lodging is paid up to 300 yuan a night [S1].", reply) == []
+    house.write("lodging.md", LODGING.replace("300", "350"))
+    assert codes(house, "Lodging is paid up to 300 yuan a night [S1].", reply) == ["stale_evidence"]
+
+
+def test_moved_lines_are_named(house):
+    """Text that was pushed down is stale where it was cited, and the report says where it went."""
+    reply = evidence(house, "lodging")
+    house.write("lodging.md", "new\n\n" + LODGING)
+    found = house.call("check", answer="Lodging is paid up to 300 yuan a night [S1].", evidence=reply)
+    assert found["issues"][0]["detail"].endswith("is moved to lodging.md#L3-L5")
+
+
+def test_evidence_of_a_document_that_is_hidden_now_is_gone_and_of_an_expired_one_not_valid(house):
+    """A caller without the role is told nothing but that it is gone."""
+    reply = evidence(house, "bonus", roles=["staff"])
+    answer = "The bonus is 900 yuan [S1]."
+    assert codes(house, answer, reply, roles=["staff"]) == []
+    found = house.call("check", answer=answer, evidence=reply, caller=guest("visitor"))
+    assert [issue["code"] for issue in found["issues"]] == ["stale_evidence"]
+    assert "gone" in found["issues"][0]["detail"]
+    house.save({"lodging.md": "---\nvalid_to: 2020-01-01\n---\n" + LODGING})
+    reply = evidence(house, "lodging", as_of="2019-06-01")
+    assert codes(house, "Lodging is paid up to 300 yuan a night [S1].", reply) == ["evidence_not_valid"]
+
+
+def test_claims_can_be_held_to_passages_that_come_with_them(house):
+    """The same as `check --jsonl`, over the socket."""
+    found = house.call("check", claims=[{"claim": "It is 5 m.", "passages": ["It is 6 m."]}, {"claim": 1}])
+    assert [result.get("band", "error") for result in found["results"]] == ["not_found", "error"]
+
+
+def test_what_is_missing_is_named(house):
+    """Neither an answer with evidence nor claims."""
+    with pytest.raises(RequestError, match="'answer' and 'evidence'"):
+        house.call("check", answer="x")
