@@ -10,6 +10,7 @@ See: docs/on-disk-format.md (identity), docs/adr/0002.
 import hashlib
 import json
 from collections.abc import Iterable, Sequence
+from typing import Protocol
 
 import xxhash
 
@@ -27,6 +28,23 @@ def fast_digest_parts(parts: Iterable[bytes | memoryview]) -> Digest:
     for part in parts:
         state.update(part)
     return Digest(state.digest())
+
+
+class RunningDigest(Protocol):
+    """`fast_digest` of what comes piece by piece."""
+
+    def update(self, data: bytes | memoryview, /) -> None:
+        """Take in the next piece."""
+        ...
+
+    def digest(self) -> bytes:
+        """Return the digest of all that was taken in."""
+        ...
+
+
+def running_digest() -> RunningDigest:
+    """Return a `fast_digest` of nothing yet."""
+    return xxhash.xxh3_128()
 
 
 def content_hash(data: bytes | memoryview) -> ContentHash:

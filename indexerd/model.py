@@ -129,6 +129,10 @@ class Document(NamedTuple):
     unsafe: tuple[UnsafeFinding, ...] = ()
 
 
+LOST_HASH = ContentHash(bytes(32))
+"""Stands for the hash of a text that is lost: no text has it."""
+
+
 class Chunk(NamedTuple):
     """One chunk as stored.
 
@@ -136,7 +140,7 @@ class Chunk(NamedTuple):
         span: Its lines.
         byte_start: Offset of its first byte in the raw document (a BOM belongs to no chunk).
         byte_end: Offset behind its last byte, line end included.
-        content_hash: SHA-256 of its text in UTF-8.
+        content_hash: SHA-256 of its text in UTF-8; `LOST_HASH` where the kept text cannot be read any more.
         occurrence: 0, 1, ... among equal texts of the document.
         heading_path: The titles above it, outermost first.
         is_hit: False for a heading that lends its words to the next chunk under it.

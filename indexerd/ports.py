@@ -31,6 +31,19 @@ class Clock(Protocol):
         ...
 
 
+class StoreFile(Protocol):
+    """A file of the state directory, held open: readable while this is referenced, also after its removal."""
+
+    @property
+    def size(self) -> int:
+        """Return its length when it was opened."""
+        ...
+
+    def read_at(self, offset: int, length: int) -> bytes:
+        """Return `length` bytes; fewer where the file ends earlier than it did."""
+        ...
+
+
 class StoreFilesystem(Protocol):
     """One state directory. Every store operation passes here, so that each can be counted and made to fail.
 
@@ -46,8 +59,23 @@ class StoreFilesystem(Protocol):
         """Return a regular file's bytes, at most the limit of the implementation. Never follows a link."""
         ...
 
-    def map(self, name: str) -> memoryview:
-        """Return a regular file's bytes, mapped where possible; valid for as long as the view is referenced."""
+    def open(self, name: str, *, from_disk: bool = False) -> StoreFile:
+        """Hold a regular file open, never through a link; `from_disk` drops what the kernel has kept of its bytes."""
+        ...
+
+    def stamp(self, name: str) -> tuple[int, ...] | None:
+        """Return what changes when a file is replaced or written to; None where there is none under that name."""
+        ...
+
+    def is_in_place(self) -> bool:
+        """Tell whether the directory still lies where it was opened."""
+        ...
+
+    def reopen(self) -> None:
+        """Go over to the directory that lies there now, made anew if there is none, and take its writer lock.
+
+        After an error, such as another process's lock, the old one is held as before.
+        """
         ...
 
     def write_new(self, name: str, parts: Sequence[bytes | memoryview]) -> None:

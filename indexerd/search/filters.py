@@ -177,7 +177,9 @@ def _phrase_mask(segment: "Segment", phrase: QueryWords) -> Mask:
     standing = (
         stands
         for first in range(0, len(chunks), _TEXTS_TOGETHER)
-        for stands in _side_by_side(list(map(segment.chunk_text, chunks[first : first + _TEXTS_TOGETHER])), wanted)
+        for stands in _side_by_side(
+            [segment.chunk_text(chunk) or "" for chunk in chunks[first : first + _TEXTS_TOGETHER]], wanted
+        )
     )
     named: dict[int, bool] = {}
     for chunk, stands in zip(chunks, standing, strict=True):

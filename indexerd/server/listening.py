@@ -33,12 +33,21 @@ class Listener:
     path: str
     identity: tuple[int, int] | None
 
+    def is_in_place(self) -> bool:
+        """Tell whether clients still reach this socket by its path; one that is not our file is its maker's care."""
+        if self.identity is None:
+            return True
+        try:
+            found = os.lstat(self.path)
+        except OSError:
+            return False
+        return (found.st_dev, found.st_ino) == self.identity
+
     def close(self) -> None:
         """Stop listening and remove the file, if it still is the one that was made."""
         self.socket.close()
         try:
-            found = os.lstat(self.path)
-            if (found.st_dev, found.st_ino) == self.identity:
+            if self.identity is not None and self.is_in_place():
                 Path(self.path).unlink()
         except OSError:
             # Gone, or out of reach: there is nothing left to do for it.

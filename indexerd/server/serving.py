@@ -19,7 +19,7 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from types import MappingProxyType
 
-from indexerd.errors import ShutdownError
+from indexerd.errors import IndexerdError, ShutdownError
 from indexerd.protocol.messages import Payload, WireError
 from indexerd.server.listening import Listener
 from indexerd.server.peers import peer_of
@@ -33,13 +33,33 @@ _log = logging.getLogger(__name__)
 # File descriptors that the rest of the process needs: segments, watches, the store, workers' pipes.
 _OTHER_DESCRIPTORS = 192
 _STOP_SECONDS = 5.0
+# How soon a socket whose file was removed is made anew.
+_LOOK_SECONDS = 2.0
 
 
 class Server:
     """Serves one listener from a thread of its own."""
 
-    def __init__(self, listener: Listener, service: Dispatch, limits: Limits | None = None) -> None:
+    def __init__(
+        self,
+        listener: Listener,
+        service: Dispatch,
+        limits: Limits | None = None,
+        *,
+        listen_again: Callable[[], Listener] | None = None,
+        report: Callable[[str | None], None] = lambda _: None,
+    ) -> None:
+        """Serve what comes in through `listener`, once started.
+
+        Args:
+            listener: Closed by `stop`.
+            service: Answers.
+            limits: Of connections and calls.
+            listen_again: Makes the socket anew when its file is gone; may wait. None to leave it.
+            report: Told why the socket cannot be reached at the moment; None once it can.
+        """
         self._listener = listener
+        self._listen_again, self._report = listen_again, report
         self._service = service
         self._limits = limits or Limits()
         self._total = min(self._limits.total, _descriptors_left())
@@ -52,6 +72,7 @@ class Server:
         self._long_calls = ThreadPoolExecutor(self._limits.long_calls, thread_name_prefix="indexerd-long-call")
         self._thread = threading.Thread(target=self._run, name="indexerd-socket", daemon=True)
         self._accepting: asyncio.Task[None] | None = None
+        self._keeping: asyncio.Task[None] | None = None
         self._pending: set[Future[Payload]] = set()
         self._hall = Hall(
             service=service,
@@ -100,19 +121,45 @@ class Server:
     def _run(self) -> None:
         asyncio.set_event_loop(self._loop)
         self._listener.socket.setblocking(False)
-        self._accepting = self._loop.create_task(self._accept_all())
+        self._accepting = self._loop.create_task(self._accept_all(self._listener.socket))
+        self._keeping = self._loop.create_task(self._keep_listening())
         try:
             self._loop.run_forever()
         finally:
             self._loop.run_until_complete(self._loop.shutdown_asyncgens())
             self._loop.close()
 
-    async def _accept_all(self) -> None:
+    async def _keep_listening(self) -> None:
+        """Make the socket anew when its file was removed or replaced; connections live on."""
+        while self._listen_again is not None:
+            await asyncio.sleep(_LOOK_SECONDS)
+            if self._listener.is_in_place():
+                self._report(None)
+                continue
+            self._report(f"the socket {self._listener.path} was removed or replaced; it is made anew")
+            try:
+                listener = await self._loop.run_in_executor(None, self._listen_again)
+            except (OSError, IndexerdError) as error:
+                self._report(f"the socket {self._listener.path} was removed or replaced, and cannot be made: {error}")
+                continue
+            _log.warning("the socket %s was removed or replaced; it is made anew", listener.path)
+            self._change_to(listener)
+
+    def _change_to(self, listener: Listener) -> None:
+        listener.socket.setblocking(False)
+        old, self._listener = self._listener, listener
+        if self._accepting is not None:
+            self._accepting.cancel()
+        self._accepting = self._loop.create_task(self._accept_all(listener.socket))
+        # As in `_stop_accepting`: not before the loop has let go of the descriptor.
+        self._loop.call_soon(old.close)
+
+    async def _accept_all(self, listening: socket.socket) -> None:
         while True:
             try:
-                connection, _ = await self._loop.sock_accept(self._listener.socket)
+                connection, _ = await self._loop.sock_accept(listening)
             except OSError as error:
-                if self._listener.socket.fileno() < 0:
+                if listening.fileno() < 0:
                     return
                 # Out of descriptors: those who are in are served on; the others wait in the backlog.
                 _log.warning("cannot accept: %s", error)
@@ -165,8 +212,9 @@ class Server:
                 talk.tell(topic, payload)
 
     def _stop_accepting(self) -> None:
-        if self._accepting is not None:
-            self._accepting.cancel()
+        for task in (self._accepting, self._keeping):
+            if task is not None:
+                task.cancel()
         # Behind the cancellation's own step: the loop must have let go of the descriptor before it is closed.
         self._loop.call_soon(self._listener.close)
 

@@ -11,14 +11,17 @@ See: docs/consistency.md (checkpoint, ceiling).
 
 import errno
 import threading
+from collections.abc import Mapping
 from dataclasses import replace
 
 from indexerd.errors import CorruptionError, DurabilityUnknownError
 from indexerd.ports import Clock, StoreFilesystem
 from indexerd.store.durability import Durability
 from indexerd.store.ledger import Ledger
+from indexerd.store.manifest import FileRef
 from indexerd.store.retention import History, history_limit_bytes, plan_retention
 from indexerd.store.rewrite import rewritten
+from indexerd.store.segment import Segment
 from indexerd.store.staging import Staging
 from indexerd.store.state import State, durable, pruned
 from indexerd.store.statistics import Counters
@@ -49,6 +52,7 @@ class Checkpoints:
         self.counters = Counters()
         self._history = history
         self._retry_at = 0.0
+        self._healed: Mapping[FileRef, Segment] = {}
         # One checkpoint or collection at a time. Taken before the ledger's lock.
         self.lock = threading.RLock()
         if durability.unflushed(ledger.state):
@@ -110,6 +114,28 @@ class Checkpoints:
             except DurabilityUnknownError as error:
                 raise OSError(errno.EIO, "no generation numbers could be reserved") from error
 
+    def replace_damaged(self, names: frozenset[str], healed: Mapping[FileRef, Segment]) -> None:
+        """Write files anew that were damaged, under new names, move both slots to them, and make that durable.
+
+        Args:
+            names: Of segments, manifests and slots.
+            healed: The present value of damaged segments whose texts lay in the file; without documents whose text is
+                lost and that no longer live.
+
+        Raises: as `run`.
+        """
+        with self.lock:
+            self._durability.condemn(names)
+            self._healed = healed
+            try:
+                if not self._durability.dead_files(self._ledger.state):
+                    with self._ledger.lock:
+                        # A slot is what was damaged: it moves, and the other one after it.
+                        self._ledger.exchange(self._ledger.state)
+                self.run()
+            finally:
+                self._healed = {}
+
     def close(self) -> None:
         """Make the current generation durable and give back the reserved numbers. Raises as `run`."""
         with self.lock:
@@ -153,12 +179,13 @@ class Checkpoints:
         return same and ledger.highest < ledger.ceiling and not self._durability.unflushed(state)
 
     def _heal(self) -> None:
-        """Give files whose flush failed new names, for they must never be flushed again."""
+        """Give files whose flush failed, or that were damaged, new names: they must never be flushed again."""
         if not self._durability.dead_files(self._ledger.state):
             return
         with self._ledger.lock:
             state = self._ledger.state
-            new, written = rewritten(self._fs, self._staging, state, self._durability.dead_files(state))
+            dead = self._durability.dead_files(state)
+            new, written = rewritten(self._fs, self._staging, state, dead, self._healed)
             self._ledger.exchange(new, undo=written)
 
     def _prune(self) -> None:

@@ -98,6 +98,6 @@ def _beyond_limits(fs: StoreFilesystem, held: Sequence[str]) -> list[str]:
 
 def _size(fs: StoreFilesystem, name: str) -> int:
     try:
-        return len(fs.map(name))
+        return fs.open(name).size
     except OSError:
         return 0

@@ -61,6 +61,10 @@ class Durability:
         self._dead &= state.names()
         return self._dead
 
+    def condemn(self, names: frozenset[str]) -> None:
+        """Let files that were found damaged count as dead."""
+        self._dead |= names
+
     def flush(self, state: State, slot: Slot) -> None:
         """Make a state durable.
 

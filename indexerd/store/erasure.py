@@ -26,8 +26,8 @@ from indexerd.store.ledger import Ledger
 from indexerd.store.manifest import FileRef, Manifest, SegmentRef
 from indexerd.store.parts import Stored, opened
 from indexerd.store.publish import write_manifest
-from indexerd.store.recover import MAPPED_BYTES, read_segment
-from indexerd.store.segment import Segment, decode_segment, encode_segment
+from indexerd.store.recover import read_back, read_segment
+from indexerd.store.segment import Segment, encode_segment
 from indexerd.store.segment_merge import merge_segments
 from indexerd.store.staging import Staging
 from indexerd.store.state import State, opened_state, pruned
@@ -181,9 +181,7 @@ class Erasure:
         file = self._staging.write(Kind.SEGMENT, encode_segment(data))
         new = SegmentRef(file, ref.generation)
         self.written.append(new.name)
-        if file.length < MAPPED_BYTES:
-            return Stored(new, data)
-        return Stored(new, decode_segment(self._fs.map(new.name), new.name, verify=False))
+        return read_back(self._fs, new, data)
 
     def _without(self, manifest: Manifest) -> Manifest:
         """Return a manifest with the new segments, and with the counts that follow from them."""

@@ -10,19 +10,19 @@ See: docs/consistency.md (order of operations), docs/on-disk-format.md (files).
 
 import errno
 import fcntl
-import mmap
 import os
 import stat
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-MAP_LIMIT_BYTES = 1 << 34
+OPEN_LIMIT_BYTES = 1 << 34
 READ_LIMIT_BYTES = 1 << 28
 """No file of ours comes near these; a length beyond them is damage, not data. What is read takes memory."""
 
 # Measured: joining a few hundred KiB costs less than the dozens of small writes it replaces.
 _JOIN_BYTES = 1 << 20
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 # Non-blocking, or opening a FIFO put in a file's place would wait for a writer for ever.
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
 
@@ -48,7 +48,7 @@ class RealStoreFilesystem:
         """
         if create:
             _make_private(path)
-        return cls(os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC), path)
+        return cls(os.open(path, _DIRECTORY), path)
 
     def names(self) -> Sequence[str]:
         """List the names in the directory, sorted."""
@@ -66,14 +66,48 @@ class RealStoreFilesystem:
         finally:
             os.close(fd)
 
-    def map(self, name: str) -> memoryview:
-        """Return a regular file's bytes, mapped; valid while the view is referenced, also after the file is removed."""
-        fd, size = self._open(name, MAP_LIMIT_BYTES)
+    def open(self, name: str, *, from_disk: bool = False) -> "HeldFile":
+        """Hold a regular file open; `from_disk` drops what the kernel has kept of its bytes. Raises as `read`."""
+        fd, size = self._open(name, OPEN_LIMIT_BYTES)
+        if from_disk:
+            os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+        return HeldFile(fd, size)
+
+    def stamp(self, name: str) -> tuple[int, ...] | None:
+        """Return what changes when a file is replaced or written to; None where there is none under that name."""
         try:
-            # An empty file cannot be mapped.
-            return memoryview(mmap.mmap(fd, size, mmap.MAP_SHARED, mmap.PROT_READ) if size else b"")
-        finally:
+            found = os.stat(name, dir_fd=self._fd, follow_symlinks=False)
+        except FileNotFoundError:
+            return None
+        return (found.st_dev, found.st_ino, found.st_mode, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
+
+    def is_in_place(self) -> bool:
+        """Tell whether the directory still lies where it was opened."""
+        try:
+            there = os.lstat(self._path)
+        except OSError:
+            return False
+        return os.path.samestat(there, os.fstat(self._fd))
+
+    def reopen(self) -> None:
+        """Go over to the directory that lies there now, made anew if there is none, and take its writer lock.
+
+        Raises:
+            OSError: It cannot be made, opened or locked, or is another user's; the old one is held as before.
+        """
+        _make_private(self._path)
+        fd = os.open(self._path, _DIRECTORY)
+        try:
+            if os.fstat(fd).st_uid not in (os.geteuid(), 0):
+                raise PermissionError(errno.EPERM, "belongs to another user", self._path)
+            os.fchmod(fd, 0o700)
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
             os.close(fd)
+            raise
+        # In this order no other thread can meet a closed descriptor under the new directory's name.
+        old, self._fd = self._fd, fd
+        os.close(old)
 
     def write_new(self, name: str, parts: Sequence[bytes | memoryview]) -> None:
         """Create a file that does not exist and write all parts. No flush. On error the partial file is removed."""
@@ -121,7 +155,7 @@ class RealStoreFilesystem:
         return os.urandom(count)
 
     def close(self) -> None:
-        """Release the lock and the directory. Views that `map` gave stay valid."""
+        """Release the lock and the directory. Files held open stay so."""
         fd, self._fd = self._fd, -1
         if fd >= 0:
             os.close(fd)
@@ -151,6 +185,30 @@ class RealStoreFilesystem:
             os.unlink(name, dir_fd=self._fd)
         except OSError:
             return
+
+
+class HeldFile:
+    """A file held open; implements `ports.StoreFile`.
+
+    It is read and never mapped: a mapped file that is cut short, or whose disk fails, ends the process.
+    """
+
+    __slots__ = ("_fd", "size")
+
+    def __init__(self, fd: int, size: int) -> None:
+        """Take over `fd`."""
+        self._fd, self.size = fd, size
+
+    def read_at(self, offset: int, length: int) -> bytes:
+        """Return `length` bytes; fewer where the file ends earlier than it did.
+
+        Raises:
+            OSError: The disk does not give them.
+        """
+        return os.pread(self._fd, length, offset)
+
+    def __del__(self) -> None:
+        os.close(self._fd)
 
 
 def _make_private(path: str | bytes) -> None:

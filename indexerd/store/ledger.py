@@ -10,11 +10,16 @@ See: docs/consistency.md (commit point, ceiling).
 
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from indexerd.ports import Clock, StoreFilesystem
+from indexerd.store.durability import Durability
 from indexerd.store.layout import SlotName
+from indexerd.store.manifest import UNKNOWN_VERSIONS, Versions
+from indexerd.store.merge_process import MergeProcess
 from indexerd.store.publish import commit
+from indexerd.store.recover import OpeningReport
+from indexerd.store.slots import KnownRoot
 from indexerd.store.staging import Staging
 from indexerd.store.state import State
 
@@ -45,6 +50,21 @@ class Numbers:
     highest: int
     ceiling: int
     revision: int
+
+
+@dataclass(slots=True, kw_only=True)
+class Origin:
+    """What opening a state directory gives the writer to start from."""
+
+    report: OpeningReport
+    state: State
+    durability: Durability
+    staging: Staging
+    roots: tuple[KnownRoot, ...]
+    numbers: Numbers
+    merger: MergeProcess | None
+    versions: Versions = UNKNOWN_VERSIONS
+    damaged: frozenset[str] = field(default_factory=frozenset)
 
 
 class Ledger:

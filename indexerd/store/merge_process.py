@@ -19,8 +19,9 @@ from indexerd.digests import fast_digest_parts
 from indexerd.errors import CorruptionError
 from indexerd.store.codec import pack, unpack
 from indexerd.store.fsio import RealStoreFilesystem
+from indexerd.store.layout import FileName, parse_name
 from indexerd.store.parts import live_masks
-from indexerd.store.segment import decode_segment, encode_segment
+from indexerd.store.segment import Segment, encode_segment, open_segment
 from indexerd.store.segment_merge import merge_segments
 
 _BOOT = "import sys; sys.path[:] = sys.argv[1:]; from indexerd.store.merge_process import main; main()"
@@ -110,7 +111,7 @@ def main() -> None:
 
 def _carry_out(directory: str, order: Order, parent: int) -> tuple[bytes, int]:
     fs = RealStoreFilesystem.open_directory(directory, create=False)
-    segments = [decode_segment(fs.map(name), name, verify=True) for name in (*order.names, *order.later)]
+    segments = [_segment(fs, name) for name in (*order.names, *order.later)]
     masks = live_masks(segments)
     chosen = list(zip(segments, masks, strict=True))[: len(order.names)]
     parts = encode_segment(merge_segments(chosen, drop_tombstones=order.drop_tombstones))
@@ -118,3 +119,9 @@ def _carry_out(directory: str, order: Order, parent: int) -> tuple[bytes, int]:
     if os.getppid() == parent:
         fs.write_new(order.target, parts)
     return fast_digest_parts(parts), sum(memoryview(part).nbytes for part in parts)
+
+
+def _segment(fs: RealStoreFilesystem, name: str) -> Segment:
+    parsed = parse_name(name)
+    assert isinstance(parsed, FileName)
+    return open_segment(fs.open(name), parsed.digest, name)

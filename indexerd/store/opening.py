@@ -17,7 +17,7 @@ from indexerd.ports import Clock, StoreFilesystem
 from indexerd.store.durability import Durability
 from indexerd.store.history import Past
 from indexerd.store.layout import SlotName
-from indexerd.store.ledger import Numbers
+from indexerd.store.ledger import Numbers, Origin
 from indexerd.store.manifest import UNKNOWN_VERSIONS, Versions
 from indexerd.store.merge_process import MergeProcess
 from indexerd.store.recover import Found, look, slot_marks
@@ -26,7 +26,7 @@ from indexerd.store.slots import KnownRoot, Slot
 from indexerd.store.snapshot import Snapshot
 from indexerd.store.staging import Staging
 from indexerd.store.state import State, empty_state, named_files, opened_state
-from indexerd.store.writer import DurabilityMode, Origin, Store
+from indexerd.store.writer import DurabilityMode, Store
 
 # After anything but a clean close, serial numbers may have been given out that nothing on disk shows any more.
 _LOST_SERIALS = 1 << 32

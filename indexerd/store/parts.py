@@ -81,7 +81,7 @@ class Stored:
 
     Attributes:
         ref: How manifests name it.
-        data: Its value, mapped or in memory.
+        data: Its value; the texts of a large one lie in its file.
     """
 
     ref: SegmentRef

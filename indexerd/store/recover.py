@@ -16,11 +16,11 @@ from typing import Literal, TypeVar
 
 from indexerd.digests import fast_digest
 from indexerd.errors import CorruptionError, FormatVersionError
-from indexerd.ports import StoreFilesystem
+from indexerd.ports import StoreFile, StoreFilesystem
 from indexerd.store.layout import FileName, Kind, SlotName, parse_name
 from indexerd.store.manifest import FileRef, Manifest, SegmentRef, decode_manifest
 from indexerd.store.parts import Part, Stored, opened
-from indexerd.store.segment import decode_segment
+from indexerd.store.segment import Segment, decode_segment, open_segment
 from indexerd.store.slots import KeptGeneration, Slot, decode_slot
 
 StoreCondition = Literal["absent", "older_format", "damaged", "healthy"]
@@ -30,10 +30,10 @@ _NOT_OUR_FILE = {
     errno.ENOENT, errno.ELOOP, errno.EISDIR, errno.ENOTDIR, errno.ENXIO, errno.ENODEV, errno.EINVAL, errno.EFBIG,
 }  # fmt: skip
 
-# Below this a segment is read, above it is mapped: a mapping costs a page at least and keeps its file's pages warm.
-MAPPED_BYTES = 256 << 10
+# Below this a segment is in memory whole, above it the texts stay in its file.
+HELD_OPEN_BYTES = 256 << 10
 # A slot changes at its beginning, where its revision stands, and no slot of ours is longer.
-_MARKED_BYTES = 16 << 20
+_SLOT_BYTES = 16 << 20
 
 Value = TypeVar("Value")
 Fault = CorruptionError | FormatVersionError
@@ -121,7 +121,7 @@ def read_slot(fs: StoreFilesystem, name: SlotName) -> Slot:
     Raises:
         CorruptionError, FormatVersionError: It cannot be used.
     """
-    return _proved(name, lambda: decode_slot(fs.map(name), name))
+    return _proved(name, lambda: decode_slot(fs.open(name).read_at(0, _SLOT_BYTES), name))
 
 
 def slot_marks(fs: StoreFilesystem) -> tuple[object, ...]:
@@ -131,10 +131,10 @@ def slot_marks(fs: StoreFilesystem) -> tuple[object, ...]:
 
 def _mark(fs: StoreFilesystem, name: SlotName) -> object:
     try:
-        data = fs.map(name)
+        file = fs.open(name)
+        return file.size, fast_digest(file.read_at(0, _SLOT_BYTES))
     except OSError:
         return None
-    return len(data), fast_digest(data[:_MARKED_BYTES])
 
 
 def read_manifest(fs: StoreFilesystem, kept: KeptGeneration) -> Manifest:
@@ -144,14 +144,14 @@ def read_manifest(fs: StoreFilesystem, kept: KeptGeneration) -> Manifest:
         CorruptionError, FormatVersionError: It cannot be used.
     """
     name = kept.manifest.name(Kind.MANIFEST)
-    manifest = _proved(name, lambda: decode_manifest(_checked(fs.map(name), kept.manifest, name), name))
+    manifest = _proved(name, lambda: decode_manifest(_proved_bytes(fs, kept.manifest, name), name))
     if manifest.generation != kept.generation:
         raise CorruptionError(name, f"is of generation {manifest.generation}, named as {kept.generation}")
     return manifest
 
 
 def read_segment(fs: StoreFilesystem, ref: SegmentRef) -> Stored:
-    """Read or map a segment, proved to be the one that is meant.
+    """Read a segment, proved to be the one that is meant; the texts of a large one stay in its file, held open.
 
     Raises:
         CorruptionError, FormatVersionError: It cannot be used.
@@ -159,13 +159,33 @@ def read_segment(fs: StoreFilesystem, ref: SegmentRef) -> Stored:
     name = ref.name
 
     def load() -> Stored:
-        # Mapped for the proof, whatever its size: a file much longer than it should be costs no memory.
-        proved = _checked(fs.map(name), ref.file, name)
-        # The proof touched every page; of a new mapping none is resident until it is used.
-        data = memoryview(bytes(proved)) if ref.file.length < MAPPED_BYTES else fs.map(name)
+        if ref.file.length >= HELD_OPEN_BYTES:
+            return Stored(ref, open_segment(_opened(fs, ref.file, name), ref.file.digest, name))
+        data = _proved_bytes(fs, ref.file, name)
         return Stored(ref, decode_segment(data, name, verify=False))
 
     return _proved(name, load)
+
+
+def read_back(fs: StoreFilesystem, ref: SegmentRef, data: Segment | None = None) -> Stored:
+    """Return a segment that was just written, as it is used from here on.
+
+    Of a large one the texts are used from its file, so that their memory can be given back.
+
+    Args:
+        fs: The state directory.
+        ref: The file.
+        data: What was written, if it is in memory.
+
+    Raises:
+        OSError: It cannot be read, or holds other bytes.
+    """
+    if data is not None and ref.file.length < HELD_OPEN_BYTES:
+        return Stored(ref, data)
+    try:
+        return read_segment(fs, ref)
+    except CorruptionError as error:
+        raise OSError(errno.EIO, f"what was written cannot be read back ({error})", ref.name) from error
 
 
 def read_generation(fs: StoreFilesystem, kept: KeptGeneration) -> tuple[Manifest, tuple[Part, ...]]:
@@ -271,9 +291,16 @@ def _proved(where: str, load: Callable[[], Value]) -> Value:
         raise CorruptionError(where, f"cannot be read: {error.strerror}") from error
 
 
-def _checked(data: memoryview, ref: FileRef, where: str) -> memoryview:
-    if len(data) != ref.length:
-        raise CorruptionError(where, f"has {len(data)} bytes, expected {ref.length}")
+def _proved_bytes(fs: StoreFilesystem, ref: FileRef, where: str) -> memoryview:
+    data = memoryview(_opened(fs, ref, where).read_at(0, ref.length))
     if fast_digest(data) != ref.digest:
         raise CorruptionError(where, "its hash differs from its name's")
     return data
+
+
+def _opened(fs: StoreFilesystem, ref: FileRef, where: str) -> StoreFile:
+    """Open a file that has the length it should have: one much longer costs no memory."""
+    file = fs.open(where)
+    if file.size != ref.length:
+        raise CorruptionError(where, f"has {file.size} bytes, expected {ref.length}")
+    return file

@@ -1,33 +1,45 @@
-"""Writing files anew whose flush failed.
+"""Writing files anew whose flush failed, or that were damaged.
 
-Owns: where the bytes of a dead file come from, and the manifests that name its copy.
+Owns: where the bytes of a dead file come from, the manifests that name its copy, and which older generations are lost
+    with bytes that nobody has.
 Knows nothing of: why a file is dead, when its copy is committed.
-Invariants: 1. what is copied is proved by its hash. 2. nothing goes on reading a dead file: its pages may be dropped,
-    and the disk never had them.
+Invariants: 1. what is copied comes from memory or is proved by its hash. 2. nothing goes on reading a dead file: its
+    pages may be dropped, and the disk never had them. 3. the current generation keeps its number and its content.
 Purity: shell (the state directory, through the port).
-See: docs/consistency.md (failed flush).
+See: docs/consistency.md (failed flush, damage while running).
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from indexerd.errors import CorruptionError, FormatVersionError
 from indexerd.ports import StoreFilesystem
 from indexerd.store.layout import Kind
 from indexerd.store.manifest import FileRef, Manifest, SegmentRef
-from indexerd.store.parts import Stored
+from indexerd.store.parts import Stored, opened
 from indexerd.store.publish import write_manifest
-from indexerd.store.recover import MAPPED_BYTES, read_segment
-from indexerd.store.segment import decode_segment, encode_segment
+from indexerd.store.recover import HELD_OPEN_BYTES, read_back, read_segment
+from indexerd.store.segment import Segment, encode_segment
 from indexerd.store.staging import Staging
-from indexerd.store.state import State, pruned, renamed
+from indexerd.store.state import State, opened_state, pruned, renamed
+
+Copies = Mapping[FileRef, Stored]
 
 
-def rewritten(fs: StoreFilesystem, staging: Staging, state: State, dead: frozenset[str]) -> tuple[State, list[str]]:
+def rewritten(
+    fs: StoreFilesystem, staging: Staging, state: State, dead: frozenset[str], healed: Mapping[FileRef, Segment]
+) -> tuple[State, list[str]]:
     """Write dead files anew under new names.
 
     The bytes come from memory or are proved by their hash, since a page that could not be written may also be lost.
-    An older generation of which a power cut took a file cannot be shown again: it is no longer kept.
+    An older generation whose bytes are lost is not kept any more.
+
+    Args:
+        fs: The state directory.
+        staging: Writes the copies.
+        state: What is to be named anew.
+        dead: Its files that must not be used.
+        healed: What the texts of damaged segments are known to be; see `Checkpoints.replace_damaged`.
 
     Returns:
         The state that names the copies, and the copies' names, still staged.
@@ -39,50 +51,62 @@ def rewritten(fs: StoreFilesystem, staging: Staging, state: State, dead: frozens
     """
     written: list[str] = []
     try:
-        segments = _copied_segments(fs, staging, state, dead, written)
-        state = _without_lost(state, dead, segments)
-        manifests = _new_manifests(staging, state, dead, segments, written)
+        copies = {}
+        for ref, data in _dead_segments(fs, state, dead, healed):
+            new = SegmentRef(staging.write(Kind.SEGMENT, encode_segment(data)), ref.generation)
+            written.append(new.name)
+            copies[ref.file] = read_back(fs, new, data)
+        kept = pruned(state, _replayable(state, dead, copies))
+        manifests = _new_manifests(staging, kept, dead, copies, written)
     except (OSError, CorruptionError):
         staging.discard(written)
         raise
-    return renamed(state, segments, manifests), written
+    new_state = renamed(kept, copies, manifests)
+    if not healed:
+        return new_state, written
+    # Ordinals may have moved with the documents that are gone.
+    assert new_state.slot is not None
+    parts = opened(new_state.stored)
+    return opened_state(new_state.slot, new_state.manifests, parts, durable=state.snapshot.durable), written
 
 
-def _copied_segments(
-    fs: StoreFilesystem, staging: Staging, state: State, dead: frozenset[str], written: list[str]
-) -> dict[FileRef, Stored]:
-    current = {one.ref: one.data for one in state.stored}
-    copies = {}
-    for ref in sorted(_dead_segments(state, dead)):
-        kept = current.get(ref) if ref.file.length < MAPPED_BYTES else None
-        try:
-            data = kept or read_segment(fs, ref).data
-        except (CorruptionError, FormatVersionError):
-            if ref in current:
-                raise
-            continue
-        file = staging.write(Kind.SEGMENT, encode_segment(data))
-        written.append(file.name(Kind.SEGMENT))
-        if file.digest != ref.file.digest:
-            raise CorruptionError(ref.name, "its bytes changed after they were written")
-        new = SegmentRef(file, ref.generation)
-        copies[ref.file] = Stored(new, kept or decode_segment(fs.map(new.name), new.name, verify=False))
-    return copies
+def _dead_segments(
+    fs: StoreFilesystem, state: State, dead: frozenset[str], healed: Mapping[FileRef, Segment]
+) -> Iterator[tuple[SegmentRef, Segment]]:
+    """Yield each dead segment with its value; those that only older generations name and nobody has are left out."""
+    current = {one.ref.file: one.data for one in state.stored}
+    refs = {ref for manifest in state.manifests.values() for ref in manifest.segments if ref.name in dead}
+    for ref in sorted(refs):
+        data = healed.get(ref.file)
+        if data is None and ref.file.length < HELD_OPEN_BYTES:
+            data = current.get(ref.file)
+        if data is None:
+            try:
+                data = read_segment(fs, ref).data
+            except (CorruptionError, FormatVersionError):
+                if ref.file in current:
+                    raise
+                continue
+        yield ref, data
 
 
-def _dead_segments(state: State, dead: frozenset[str]) -> set[SegmentRef]:
-    return {ref for manifest in state.manifests.values() for ref in manifest.segments if ref.name in dead}
+def _replayable(state: State, dead: frozenset[str], copies: Copies) -> frozenset[int]:
+    """Return the generations all of whose documents are still there, and the current one."""
+    counts = {one.ref.file: one.data.document_count for one in state.stored}
 
+    def is_whole(ref: SegmentRef) -> bool:
+        copy = copies.get(ref.file)
+        # A healed segment lacks dead documents whose text is lost: earlier generations had them alive.
+        if copy is None:
+            return ref.name not in dead
+        return copy.data.document_count == counts.get(ref.file, copy.data.document_count)
 
-def _without_lost(state: State, dead: frozenset[str], copies: Mapping[FileRef, Stored]) -> State:
-    """Return the state without the generations that name a dead segment of which there is no copy."""
-    lost = {ref.file for ref in _dead_segments(state, dead)} - copies.keys()
-    keep = {number for number in state.manifests if lost.isdisjoint(state.files_of(number))}
-    return pruned(state, frozenset(keep)) if lost else state
+    whole = {number for number, manifest in state.manifests.items() if all(map(is_whole, manifest.segments))}
+    return frozenset(whole | {state.generation})
 
 
 def _new_manifests(
-    staging: Staging, state: State, dead: frozenset[str], segments: Mapping[FileRef, Stored], written: list[str]
+    staging: Staging, state: State, dead: frozenset[str], copies: Copies, written: list[str]
 ) -> dict[int, tuple[Manifest, FileRef]]:
     assert state.slot is not None
     new = {}
@@ -91,7 +115,7 @@ def _new_manifests(
         if manifest is None:
             continue
         refs = tuple(
-            SegmentRef(segments[ref.file].ref.file, ref.generation) if ref.file in segments else ref
+            SegmentRef(copies[ref.file].ref.file, ref.generation) if ref.file in copies else ref
             for ref in manifest.segments
         )
         if refs != manifest.segments or kept.manifest.name(Kind.MANIFEST) in dead:

@@ -7,7 +7,14 @@ Purity: pure.
 See: segment_value.py, segment_codec.py, segment_postings.py, segment_merge.py, docs/on-disk-format.md.
 """
 
-from indexerd.store.segment_codec import SEGMENT_FORMAT, decode_segment, encode_segment, segment_hash, stored_hash
+from indexerd.store.segment_codec import (
+    SEGMENT_FORMAT,
+    decode_segment,
+    encode_segment,
+    open_segment,
+    segment_hash,
+    stored_hash,
+)
 from indexerd.store.segment_merge import merge_segments
 from indexerd.store.segment_value import Segment
 
@@ -17,6 +24,7 @@ __all__ = [
     "decode_segment",
     "encode_segment",
     "merge_segments",
+    "open_segment",
     "segment_hash",
     "stored_hash",
 ]

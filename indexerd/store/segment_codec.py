@@ -9,20 +9,21 @@ See: docs/on-disk-format.md (segments).
 """
 
 import struct
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from indexerd.digests import fast_digest
+from indexerd.digests import fast_digest, running_digest
 from indexerd.errors import CorruptionError, FormatVersionError
+from indexerd.ports import StoreFile
 from indexerd.store.codec import pack, unpack
 from indexerd.store.columns import narrow, widen
 from indexerd.store.manifest import is_count
 from indexerd.store.segment_postings import PackedPostings, pack_postings
 from indexerd.store.segment_value import Segment, owners_of_chunks
-from indexerd.store.tables import BytesTable, TextTable, table_of
+from indexerd.store.tables import BytesTable, FileTexts, TextTable, table_of
 
 SEGMENT_FORMAT = 1
 
@@ -31,8 +32,12 @@ _HEAD = struct.Struct("<8sIIQ")  # magic, format, sections, bytes of the whole f
 _ENTRY = struct.Struct("<8sQQ16s")  # name, offset, length without padding, checksum with padding
 _CHECKSUM_BYTES = 16
 _ALIGNMENT = 8
+# No head comes near it: it has some thirty sections.
+_HEAD_BYTES = 1 << 14
+_PIECE_BYTES = 1 << 20
 
 _Part = bytes | memoryview
+_TextsOf = Callable[[npt.NDArray[np.uint64], npt.NDArray[np.uint8]], BytesTable | FileTexts]
 
 
 def encode_segment(segment: Segment) -> list[_Part]:
@@ -85,14 +90,69 @@ def decode_segment(buffer: memoryview, where: str, *, verify: bool) -> Segment:
         if verify and fast_digest(padded) != checksum:
             raise CorruptionError(where, f"checksum of section {name!r} differs")
         sections[name] = padded[:length]
+
+    def texts_of(sizes: npt.NDArray[np.uint64], _digests: npt.NDArray[np.uint8]) -> BytesTable:
+        return _filled(table_of(sections["text"], sizes.astype(np.int64)))
+
+    return _decoded(sections, len(buffer), where, texts_of)
+
+
+def open_segment(file: StoreFile, digest: bytes, where: str) -> Segment:
+    """Return the segment that a file holds, proved whole; all but its texts is in memory afterwards.
+
+    Args:
+        file: Stays open for as long as the segment is used.
+        digest: `fast_digest` of all its bytes.
+        where: Name of the file, for the error.
+
+    Raises:
+        CorruptionError: The bytes are not what was written. Fall back or rebuild.
+        FormatVersionError: Written by another format version. Rebuild.
+        OSError: The machine's fault. Try again.
+    """
+    head = memoryview(file.read_at(0, _HEAD_BYTES))
+    entries = _entries(head, where, file.size)
+    sections: dict[str, memoryview] = {}
+    running = running_digest()
+    running.update(head[: entries[0][1]])
+    text_at = text_bytes = 0
+    for name, offset, length, _ in entries:
+        padded = -(-length // _ALIGNMENT) * _ALIGNMENT
+        if name == "text":
+            text_at, text_bytes = offset, length
+            for at in range(0, padded, _PIECE_BYTES):
+                running.update(file.read_at(offset + at, min(_PIECE_BYTES, padded - at)))
+        else:
+            data = file.read_at(offset, padded)
+            running.update(data)
+            sections[name] = memoryview(data)[:length]
+    if running.digest() != digest:
+        raise CorruptionError(where, "its hash differs from its name's")
+
+    def texts_of(sizes: npt.NDArray[np.uint64], digests: npt.NDArray[np.uint8]) -> FileTexts:
+        if int(sizes.sum()) != text_bytes:
+            raise ValueError("lengths and bytes of the texts differ")
+        return FileTexts(file, text_at, sizes, digests, where)
+
+    return _decoded(sections, file.size, where, texts_of)
+
+
+def _decoded(sections: Mapping[str, memoryview], file_bytes: int, where: str, texts_of: _TextsOf) -> Segment:
     try:
-        return _segment(sections, len(buffer), where)
+        return _segment(sections, file_bytes, where, texts_of)
     except (KeyError, ValueError, IndexError, TypeError, OverflowError) as error:
         raise CorruptionError(where, f"sections do not fit together ({error})") from error
 
 
-def _entries(buffer: memoryview, where: str) -> list[tuple[str, int, int, bytes]]:
-    """Read the head, prove it, and return the section table."""
+def _entries(buffer: memoryview, where: str, length_found: int | None = None) -> list[tuple[str, int, int, bytes]]:
+    """Read the head, prove it, and return the section table.
+
+    Args:
+        buffer: The whole file; or its beginning, and `length_found` is the length of the whole.
+        where: Name of the file, for the error.
+        length_found: See `buffer`.
+    """
+    length_found = len(buffer) if length_found is None else length_found
     if len(buffer) < _HEAD.size + _CHECKSUM_BYTES:
         raise CorruptionError(where, f"{len(buffer)} bytes are too few for a head")
     magic, version, count, length = _HEAD.unpack_from(buffer)
@@ -103,8 +163,8 @@ def _entries(buffer: memoryview, where: str) -> list[tuple[str, int, int, bytes]
         raise CorruptionError(where, "checksum of the head differs")
     if version != SEGMENT_FORMAT:
         raise FormatVersionError(where, version, SEGMENT_FORMAT)
-    if length != len(buffer):
-        raise CorruptionError(where, f"{len(buffer)} bytes, the head says {length}")
+    if length != length_found:
+        raise CorruptionError(where, f"{length_found} bytes, the head says {length}")
     entries, behind = [], end + _CHECKSUM_BYTES
     for at in range(count):
         name, offset, size, checksum = _ENTRY.unpack_from(buffer, _HEAD.size + at * _ENTRY.size)
@@ -174,7 +234,7 @@ def _chunk_sections(segment: Segment) -> dict[str, _Part]:
     }
 
 
-def _segment(sections: Mapping[str, memoryview], file_bytes: int, where: str) -> Segment:
+def _segment(sections: Mapping[str, memoryview], file_bytes: int, where: str, texts_of: _TextsOf) -> Segment:
     settings, *counts = unpack(sections["meta"], where)
     # Each thing that is counted takes a byte at least: no count can ask for more memory than the file is worth.
     if not isinstance(settings, str) or not all(is_count(count) and count <= file_bytes for count in counts):
@@ -194,6 +254,7 @@ def _segment(sections: Mapping[str, memoryview], file_bytes: int, where: str) ->
     first_chunks = table_of(b"", chunk_counts).offsets.astype(np.uint32)
     start_lines, byte_starts = column("line", chunks), column("byte", chunks)
     sizes = column("size", documents, np.uint64)
+    digests = np.frombuffer(sections["xxh3"], np.uint8).reshape(documents, 16)
     lists = PackedPostings(
         terms=table("term_len", "terms", terms),
         counts=column("term_n", terms),
@@ -209,7 +270,7 @@ def _segment(sections: Mapping[str, memoryview], file_bytes: int, where: str) ->
         path_table=TextTable(table("path_len", "paths", documents)),
         path_keys=np.frombuffer(sections["path_key"], "<u8"),
         content_hashes=np.frombuffer(sections["sha256"], np.uint8).reshape(documents, 32),
-        digests=np.frombuffer(sections["xxh3"], np.uint8).reshape(documents, 16),
+        digests=digests,
         sizes=sizes,
         first_chunks=first_chunks,
         unsafe=(flags & 1).astype(np.bool_),
@@ -227,7 +288,7 @@ def _segment(sections: Mapping[str, memoryview], file_bytes: int, where: str) ->
         heading_numbers=column("heading", chunks),
         headings=table("head_len", "headings", headings),
         chunk_hit=column("hit", chunks, np.uint8).astype(np.bool_),
-        texts=_filled(table_of(sections["text"], sizes.astype(np.int64))),
+        texts=texts_of(sizes, digests),
         postings=lists,
     )
     for misfit in _misfits(segment, lists):

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from indexerd.postings import merge_postings
 from indexerd.store.segment_value import Segment, owners_of_chunks
-from indexerd.store.tables import BytesTable, TextTable, bytes_table
+from indexerd.store.tables import BytesTable, FileTexts, TextTable, bytes_table
 
 _Indexes = npt.NDArray[np.int64]
 _Scalar = TypeVar("_Scalar", bound=np.generic)
@@ -104,7 +104,7 @@ class _Documents:
         values: npt.NDArray[_Scalar] = np.concatenate([of(segment) for segment in self._segments])[self.chunks]
         return values
 
-    def table(self, of: Callable[[Segment], BytesTable]) -> BytesTable:
+    def table(self, of: Callable[[Segment], BytesTable | FileTexts]) -> BytesTable:
         pieces = [
             piece
             for segment, numbers in zip(self._segments, self._live, strict=True)

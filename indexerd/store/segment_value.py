@@ -17,10 +17,21 @@ import numpy as np
 import numpy.typing as npt
 
 from indexerd.digests import content_hash
-from indexerd.model import Chunk, ContentHash, Digest, Document, LineSpan, MetadataValue, SourcePath, UnsafeFinding
+from indexerd.errors import CorruptionError
+from indexerd.model import (
+    LOST_HASH,
+    Chunk,
+    ContentHash,
+    Digest,
+    Document,
+    LineSpan,
+    MetadataValue,
+    SourcePath,
+    UnsafeFinding,
+)
 from indexerd.postings import PostingIndex
 from indexerd.store.codec import pack_each, unpack
-from indexerd.store.tables import BytesTable, TextTable
+from indexerd.store.tables import BytesTable, FileTexts, TextTable
 
 Words = npt.NDArray[np.uint32]
 _WHERE = "segment"
@@ -54,7 +65,7 @@ class Segment:
         heading_numbers: `uint32[chunks]`, entry of `headings`.
         headings: Distinct heading paths in order of first use.
         chunk_hit: `bool[chunks]`, False for a heading that only lends its words.
-        texts: Raw bytes of each document.
+        texts: Raw bytes of each document; of a large segment they stay in its file.
         postings: Posting lists over the chunks.
     """
 
@@ -80,7 +91,7 @@ class Segment:
     heading_numbers: Words
     headings: BytesTable
     chunk_hit: npt.NDArray[np.bool_]
-    texts: BytesTable
+    texts: BytesTable | FileTexts
     postings: PostingIndex
 
     @property
@@ -134,15 +145,14 @@ class Segment:
         )
 
     def chunk(self, number: int) -> Chunk:
-        """Return a chunk; its hash is computed from the kept text."""
+        """Return a chunk; its hash is computed from the kept text, and `LOST_HASH` where that is lost."""
+        text = self.chunk_text(number)
         # `item` gives a Python number at half the price of indexing.
-        start, end = self.byte_starts.item(number), self.byte_ends.item(number)
-        raw = memoryview(self.texts[self.document_of_chunk.item(number)])
         return Chunk(
             LineSpan(self.start_lines.item(number), self.end_lines.item(number)),
-            start,
-            end,
-            content_hash(str(raw[start:end], "utf-8", "replace").encode()),
+            self.byte_starts.item(number),
+            self.byte_ends.item(number),
+            content_hash(text.encode()) if text is not None else LOST_HASH,
             self.occurrences.item(number),
             tuple(unpack(self.headings[self.heading_numbers.item(number)], _WHERE)),
             self.chunk_hit.item(number),
@@ -150,12 +160,19 @@ class Segment:
         )
 
     def raw(self, number: int) -> memoryview:
-        """Return the raw bytes of a document."""
+        """Return the raw bytes of a document.
+
+        Raises:
+            CorruptionError: They are lost: the file was damaged after it was opened.
+        """
         return memoryview(self.texts[number])
 
-    def chunk_text(self, number: int) -> str:
-        """Return the exact slice of a chunk's decoded document."""
-        raw = memoryview(self.texts[self.document_of_chunk.item(number)])
+    def chunk_text(self, number: int) -> str | None:
+        """Return the exact slice of a chunk's decoded document; None where it is lost."""
+        try:
+            raw = memoryview(self.texts[self.document_of_chunk.item(number)])
+        except CorruptionError:
+            return None
         # Chunks are whole lines, and no UTF-8 sequence spans a line feed: decoding the slice is slicing the decoded
         # text.
         return str(raw[self.byte_starts.item(number) : self.byte_ends.item(number)], "utf-8", "replace")

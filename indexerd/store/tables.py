@@ -2,17 +2,21 @@
 
 Owns: the table of strings, its look-up and its gathering.
 Knows nothing of: what the strings mean.
-Invariants: 1. entry i is `blob[offsets[i]:offsets[i + 1]]`.
-Purity: pure.
+Invariants: 1. entry i is `blob[offsets[i]:offsets[i + 1]]`. 2. what is read from a file is proved before it is used.
+Purity: pure, save that `FileTexts` reads its file.
 See: docs/on-disk-format.md (segments).
 """
 
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
+
+from indexerd.digests import fast_digest
+from indexerd.errors import CorruptionError
+from indexerd.ports import StoreFile
 
 # A search compares with the samples in one call, then with six entries. 320,000 terms make 5,000 samples, about 0.4 MB.
 _SAMPLED_EVERY = 64
@@ -72,6 +76,79 @@ class BytesTable:
         """Return the number of an entry of a table in ascending order, -1 if it is not there."""
         at = self.first_at_least(key)
         return at if at < len(self) and bytes(self[at]) == key else -1
+
+
+class FileTexts:
+    """Byte strings that lie in a file, one after the other: read when asked for, and proved by their digests.
+
+    Reads fail and files are cut short; what this returns is what was written, or an error.
+
+    Attributes:
+        is_damaged: An entry was found to be other than it was written, or could not be read.
+        recover: Where such an entry may still be had; None for nowhere.
+    """
+
+    __slots__ = ("_digests", "_file", "_last", "_start", "_where", "is_damaged", "offsets", "recover")
+
+    def __init__(
+        self, file: StoreFile, start: int, sizes: npt.NDArray[np.uint64], digests: npt.NDArray[np.uint8], where: str
+    ) -> None:
+        """Nothing is read yet.
+
+        Args:
+            file: Where they lie.
+            start: Offset of the first.
+            sizes: Length of each.
+            digests: `fast_digest` of each, 16 bytes a row.
+            where: Name of the file, for the error.
+        """
+        self._file, self._start, self._digests, self._where = file, start, digests, where
+        self.offsets = table_of(b"", sizes.astype(np.int64)).offsets
+        # Passages of one document are asked for one after the other.
+        self._last: tuple[int, bytes] = (-1, b"")
+        self.is_damaged = False
+        self.recover: Callable[[int], bytes | None] | None = None
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def __getitem__(self, number: int) -> bytes:
+        """Return an entry.
+
+        Raises:
+            CorruptionError: The file does not have it any more.
+        """
+        last, text = self._last
+        if last == number:
+            return text
+        found = self._read(number)
+        if found is None:
+            self.is_damaged = True
+            found = self.recover(number) if self.recover is not None else None
+        if found is None or not self._is_whole(number, found):
+            raise CorruptionError(self._where, f"text {number} is not what was written")
+        self._last = (number, found)
+        return found
+
+    def _read(self, number: int) -> bytes | None:
+        begin, end = self.offsets.item(number), self.offsets.item(number + 1)
+        try:
+            text = self._file.read_at(self._start + begin, end - begin)
+        except OSError:
+            return None
+        return text if self._is_whole(number, text) else None
+
+    def _is_whole(self, number: int, text: bytes) -> bool:
+        return bytes(self._digests[number]) == fast_digest(text)
+
+    def slices(self, numbers: npt.NDArray[np.int64]) -> list[bytes]:
+        """Return some entries. Raises as `[]`."""
+        return [self[number] for number in numbers.tolist()]
+
+    @property
+    def blob(self) -> bytes:
+        """All entries, in order. Raises as `[]`."""
+        return b"".join(self.slices(np.arange(len(self))))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -11,7 +11,7 @@ See: docs/consistency.md (publish, checkpoint, merge).
 import contextlib
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Literal
 
 from indexerd.errors import CorruptionError, DurabilityUnknownError, PublishConflictError
@@ -19,25 +19,24 @@ from indexerd.model import SourcePath
 from indexerd.ports import Clock, StoreFilesystem
 from indexerd.store.checkpoint import Checkpoints
 from indexerd.store.collect import collect_garbage
-from indexerd.store.durability import Durability
 from indexerd.store.erasure import Erased, Erasure
+from indexerd.store.healing import Healing
 from indexerd.store.history import GenerationInfo, Past
 from indexerd.store.layout import Kind
-from indexerd.store.ledger import Ledger, Numbers
-from indexerd.store.manifest import UNKNOWN_VERSIONS, SegmentRef, Versions
-from indexerd.store.merge_process import MergeProcess, Order
+from indexerd.store.ledger import Ledger, Origin
+from indexerd.store.manifest import SegmentRef
+from indexerd.store.merge_process import Order
 from indexerd.store.merging import plan_merge, size_of
 from indexerd.store.parts import SMALL_CHUNKS, Part, Stored
 from indexerd.store.prepared import PreparedGeneration
 from indexerd.store.publish import write_manifest
-from indexerd.store.recover import MAPPED_BYTES, OpeningReport
+from indexerd.store.recover import read_back
 from indexerd.store.retention import History
 from indexerd.store.segment import Segment
-from indexerd.store.segment_codec import decode_segment, encode_segment
+from indexerd.store.segment_codec import encode_segment
 from indexerd.store.segment_merge import merge_segments
-from indexerd.store.slots import Change, KnownRoot
+from indexerd.store.slots import Change
 from indexerd.store.snapshot import Snapshot
-from indexerd.store.staging import Staging
 from indexerd.store.state import (
     State,
     grown,
@@ -59,21 +58,6 @@ LOADING_SECONDS = 5.0
 HEAVY_BYTES = 4 << 20
 
 
-@dataclass(slots=True, kw_only=True)
-class Origin:
-    """What opening a state directory gives the writer to start from."""
-
-    report: OpeningReport
-    state: State
-    durability: Durability
-    staging: Staging
-    roots: tuple[KnownRoot, ...]
-    numbers: Numbers
-    merger: MergeProcess | None
-    versions: Versions = UNKNOWN_VERSIONS
-    damaged: frozenset[str] = field(default_factory=frozenset)
-
-
 class Store:
     """One state directory, held for writing. Made by `open_store`.
 
@@ -92,6 +76,7 @@ class Store:
         self._durability = origin.durability
         self._ledger = Ledger(fs, clock, origin.staging, origin.state, origin.numbers)
         self._checkpoints = Checkpoints(fs, clock, origin.staging, self._ledger, origin.durability, history=history)
+        self.healing = Healing(fs, clock, self._ledger, self._checkpoints, origin.durability)
         self._pin_ns = history.pin_ns
         self._counters = self._checkpoints.counters
         self._damaged = origin.damaged
@@ -311,15 +296,16 @@ class Store:
     def _write_segment(self, segment: Segment, generation: int) -> Stored:
         file = self._staging.write(Kind.SEGMENT, encode_segment(segment))
         ref = SegmentRef(file, generation)
-        return Stored(ref, segment) if file.length < MAPPED_BYTES else self._mapped(ref)
+        return self._read_back(ref, segment)
 
-    def _mapped(self, ref: SegmentRef) -> Stored:
-        # A large one is used from its file, so that its memory can be given back.
+    def _read_back(self, ref: SegmentRef, data: Segment | None = None) -> Stored:
         try:
-            return Stored(ref, decode_segment(self._fs.map(ref.name), ref.name, verify=False))
+            stored = read_back(self._fs, ref, data)
         except OSError:
             self._staging.discard([ref.name])
             raise
+        self.healing.adopt([stored])
+        return stored
 
     def _publish_on(self, state: State, prepared: PreparedGeneration) -> None:
         generation = self._ledger.highest + 1
@@ -348,8 +334,12 @@ class Store:
             chosen = [(parts[index].view.data, parts[index].view.live) for index in plan]
             return self._write_segment(merge_segments(chosen, drop_tombstones=drop), generation)
         later = [one.ref.name for part in parts[plan.stop :] for one in part.stored]
-        file = self._staging.receive(Kind.SEGMENT, lambda target: merger(Order(names, later, drop, target)))
-        return self._mapped(SegmentRef(file, generation))
+        try:
+            file = self._staging.receive(Kind.SEGMENT, lambda target: merger(Order(names, later, drop, target)))
+        except CorruptionError as error:
+            self.healing.suspect(error.where)
+            raise
+        return self._read_back(SegmentRef(file, generation))
 
     def _planned(self, state: State) -> range | None:
         loading = self._clock.monotonic() - self._large_at < LOADING_SECONDS

@@ -14,6 +14,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol
 
+from indexerd.errors import CorruptionError
 from indexerd.model import ContentHash, Root, Settings, SourcePath
 from indexerd.naming import source_path, split_source_path
 from indexerd.ports import Clock, Sources
@@ -261,4 +262,8 @@ def _wanted(path: SourcePath, snapshot: Snapshot, draft: Draft, *, redo: bool) -
 
 def _kept_text(snapshot: Snapshot, path: SourcePath) -> bytes | None:
     found = snapshot.find(path)
-    return bytes(found[0].data.raw(found[1])) if found is not None else None
+    try:
+        return bytes(found[0].data.raw(found[1])) if found is not None else None
+    except CorruptionError:
+        # Nothing is left of it, neither its file nor what was kept.
+        return None

@@ -18,6 +18,7 @@ from indexerd.model import Root, Settings, SourcePath
 from indexerd.ports import Clock, Sources, StoreFilesystem
 from indexerd.store import Snapshot, Store
 from indexerd.sync.apply import Tally
+from indexerd.sync.mending import Mending
 from indexerd.sync.options import SyncOptions
 from indexerd.sync.pending import Hint
 from indexerd.sync.repair import Asked, Reads, holds
@@ -78,10 +79,12 @@ class SyncLoop:
             fs=fs,
         )
         self._store, self._sources, self._clock = store, sources, clock
+        self.problems = self._stepper.problems
         self._roots = tuple(roots)
         self._thread: threading.Thread | None = None
         self._stopping = False
-        self._upkeep = Upkeep(store, lambda: not store.snapshot().durable, self._report_upkeep)
+        mend = Mending(store, sources, clock, self.problems, self._stepper.read_again)
+        self._upkeep = Upkeep(store, lambda: not store.snapshot().durable, self._report_upkeep, mend)
 
     def start(self) -> None:
         """Start watching, then the thread; the first thing it does is a full scan."""
@@ -247,7 +250,7 @@ class SyncLoop:
             left = progress.total - progress.done if progress is not None else 0
             pending = stepper.pending.count() + left
             reconciled_at = stepper.reconciled_at
-        problems = stepper.problems.entries
+        problems = self.problems.entries
         return SyncStatus(
             state=state_of(building=stepper.building, pending=pending, problems=problems),
             generation=self._store.snapshot().generation,

@@ -4,11 +4,11 @@ Owns: which problems stand, and that each clears itself when its cause goes.
 Knows nothing of: who reports them, how they are shown.
 Invariants: 1. one code is one entry, however often it is reported. 2. `since` is the first report since it last
     cleared.
-Purity: pure.
+Purity: pure, save that the list changes.
 See: docs/operations.md (problems and what to do).
 """
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 
 from indexerd.ports import Clock
 
@@ -30,49 +30,36 @@ class Problem:
     detail: str
 
 
-@dataclass(frozen=True, slots=True)
-class Problems:
-    """The standing problems: a value, so that a reader sees one moment of it."""
-
-    entries: tuple[Problem, ...] = field(default=())
-
-    def report(self, code: str, detail: str, now_ns: int) -> "Problems":
-        """Return the list with this problem reported once more; the newest detail stays."""
-        known = {problem.code: problem for problem in self.entries}
-        old = known.get(code)
-        known[code] = Problem(code, old.since_ns if old else now_ns, old.count + 1 if old else 1, detail)
-        return replace(self, entries=tuple(known.values()))
-
-    def clear(self, code: str) -> "Problems":
-        """Return the list without this problem."""
-        if all(problem.code != code for problem in self.entries):
-            return self
-        return replace(self, entries=tuple(problem for problem in self.entries if problem.code != code))
-
-
 class Standing:
-    """The standing problems as they change; what is read is one moment."""
+    """The standing problems as they change; what is read is one moment.
+
+    Writer, upkeep and server report side by side, each its own codes: one entry is exchanged at a time, in one step.
+    """
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._problems = Problems()
+        self._problems: dict[str, Problem] = {}
 
     @property
     def entries(self) -> tuple[Problem, ...]:
         """Return the problems that stand now."""
-        return self._problems.entries
+        return tuple(self._problems.values())
 
     def report(self, code: str, detail: str) -> None:
-        """Count one more occurrence of a problem."""
-        self._problems = self._problems.report(code, detail, self._clock.now_ns())
+        """Count one more occurrence of a problem; the newest detail stays."""
+        old = self._problems.get(code)
+        since_ns = old.since_ns if old is not None else self._clock.now_ns()
+        self._problems[code] = Problem(code, since_ns, old.count + 1 if old is not None else 1, detail)
 
     def clear(self, code: str) -> None:
         """Take a problem off: its cause is gone."""
-        self._problems = self._problems.clear(code)
+        self._problems.pop(code, None)
 
     def set(self, code: str, detail: str | None) -> None:
         """Let a problem stand with this detail, counted when it is new or has changed; None clears it."""
         if detail is None:
             self.clear(code)
-        elif (code, detail) not in {(problem.code, problem.detail) for problem in self.entries}:
+            return
+        old = self._problems.get(code)
+        if old is None or old.detail != detail:
             self.report(code, detail)

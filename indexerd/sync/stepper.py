@@ -16,7 +16,7 @@ import threading
 from collections.abc import Callable, Sequence
 
 from indexerd.indexing import settings_fingerprint
-from indexerd.model import Root, Settings
+from indexerd.model import Root, Settings, SourcePath
 from indexerd.ports import Clock, Sources, StoreFilesystem
 from indexerd.store import Snapshot, Store
 from indexerd.sync.bulk import Bulk
@@ -135,6 +135,13 @@ class Stepper:
             if overflowed:
                 self.pending.doubt(self._overflows.lost(now))
                 self.problems.report("events_lost", "the kernel's event queue overflowed; everything is scanned again")
+            self.wake.notify_all()
+
+    def read_again(self, paths: Sequence[SourcePath]) -> None:
+        """Have documents read whose kept text is lost."""
+        hints = [Hint(self.writer.cycle.absolute(path)) for path in paths]
+        with self.lock:
+            self.pending.add(hints, self.clock.monotonic(), urgent=True)
             self.wake.notify_all()
 
     def check_roots(self, now: float) -> None:

@@ -1,9 +1,10 @@
-"""The store's upkeep beside the writer: flush, merge, collect, on a thread of its own.
+"""The store's upkeep beside the writer: mend, flush, merge, collect, on a thread of its own.
 
 Owns: when upkeep is tried again after it failed.
 Knows nothing of: sources, hints, what a flush or a merge is.
 Invariants: 1. no query and no publish waits for a flush or a merge. 2. a failure is reported, backed off and tried
-    again; it ends nothing. 3. with nothing due the thread sleeps until it is woken.
+    again; it ends nothing. 3. with nothing due the thread looks at the
+    files every two seconds, and sleeps.
 Purity: shell (one thread).
 See: docs/consistency.md (checkpoint, merge).
 """
@@ -18,8 +19,8 @@ _log = logging.getLogger(__name__)
 
 # A checkpoint is at most 500 ms behind: looking this often while something is unsynced keeps that with room to spare.
 _LOOK_SECONDS = 0.1
-# The store lets a bulk load settle for five seconds before it merges: one more look behind that.
-_SETTLED_SECONDS = 6.0
+# At idle: soon enough for what happens to the store's files, and for a bulk load that has settled and is merged.
+_IDLE_SECONDS = 2.0
 _BACK_OFF_SECONDS = (0.5, 60.0)
 # glibc keeps what a bulk run and its merges have freed, in a heap for each thread. After a first index of 40,925
 # files, 43 MB of text (2026-11-30): 325 MB resident; 150 MB when asked to give back; 130 MB with one heap for all
@@ -62,11 +63,17 @@ class Upkeep:
     """Runs the upkeep; `wake` after each publish: it costs nothing while the thread looks by itself anyway."""
 
     def __init__(
-        self, store: Upkept, unsynced: Callable[[], bool], report: Callable[[str, Exception | None], None]
+        self,
+        store: Upkept,
+        unsynced: Callable[[], bool],
+        report: Callable[[str, Exception | None], None],
+        mend: Callable[[], bool] = lambda: False,
     ) -> None:
+        """`mend` looks, when it is time, whether the store's files are as they were; True if it wrote some anew."""
         self._store = store
         self._unsynced = unsynced
         self._report = report
+        self._mend = mend
         self._woken = threading.Event()
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
@@ -101,7 +108,8 @@ class Upkeep:
         Raises:
             OSError: As the store raises it; nothing is lost, try again later.
         """
-        done = False
+        # First: a merge of damaged segments would fail.
+        done = self._mend()
         if self._store.checkpoint_due():
             self._store.checkpoint()
             done = True
@@ -112,9 +120,7 @@ class Upkeep:
         return done
 
     def _run(self) -> None:
-        settled = False
         while True:
-            settled = settled and not self._woken.is_set()
             self._woken.clear()
             # Asked after the clear: `stop` sets this first, so a wake that was just cleared is not missed.
             if self._stopping.is_set():
@@ -134,10 +140,9 @@ class Upkeep:
             # Set before the question: a publish that comes after the answer finds it set.
             self._sleeps = True
             if busy or self._unsynced():
-                settled = self._sleeps = False
+                self._sleeps = False
                 self._stopping.wait(_LOOK_SECONDS)
-            elif not self._woken.wait(None if settled else _SETTLED_SECONDS):
-                settled = True
+            elif not self._woken.wait(_IDLE_SECONDS):
                 self._give_back_memory()
 
     def _give_back_memory(self) -> None:

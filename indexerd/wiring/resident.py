@@ -78,7 +78,12 @@ def open_daemon(config: Config, *, stop: Callable[[], None], listen_fd: int | No
         house = build(config, watch=True, stop=stop, extra_status=figures)
         opened.callback(house.close)
         listener = take_over(listen_fd) if listen_fd is not None else _listen(config)
-        server = Server(listener, house.service)
+        server = Server(
+            listener,
+            house.service,
+            listen_again=(lambda: _listen(config)) if listen_fd is None else None,
+            report=lambda detail: house.sync.problems.set("socket_lost", detail),
+        )
         opened.callback(server.stop)
         servers.append(server)
         house.sync.on_publish(lambda snapshot: _tell(server, snapshot))

@@ -9,7 +9,7 @@ from functools import cache
 import pytest
 
 from indexerd.errors import DurabilityUnknownError
-from indexerd.store import fsck, merging, recover, rewrite, writer
+from indexerd.store import fsck, merging, recover, rewrite
 from tests.fakes.forgetful_filesystem import ForgetfulFilesystem, Plan, killed_process
 from tests.fakes.small_stores import content, opened
 from tests.fakes.sync_rig import Rig
@@ -88,9 +88,9 @@ def upkeep(store):
 def bench(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(merging, "MAX_STORED", 4)
-        for module in (recover, rewrite, writer):
+        for module in (recover, rewrite):
             # A segment above this is used from its file, which is one more operation that can fail.
-            patch.setattr(module, "MAPPED_BYTES", 4096)
+            patch.setattr(module, "HELD_OPEN_BYTES", 4096)
         yield Bench(tmp_path_factory.mktemp("bench"))
 
 

@@ -61,9 +61,9 @@ def test_every_table_of_the_configuration_has_its_section():
 
 
 def test_every_problem_has_its_row():
-    """The table of problems names the codes that the sync reports."""
+    """The table of problems names the codes that are reported."""
     calls = r'(?:problems\.(?:report|set)|self\._report)\(\s*"(\w+)"|_phase = "(\w+)"'
-    codes = {code for pair in re.findall(calls, sources("sync")) for code in pair if code}
+    codes = {code for pair in re.findall(calls, sources("sync") + sources("wiring")) for code in pair if code}
     assert len(codes) >= 7
     assert first_cells(section(OPERATIONS, "Problems and what to do")) == codes
 

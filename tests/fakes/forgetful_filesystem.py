@@ -51,6 +51,7 @@ class Disk:
     base: dict[str, Inode] = field(default_factory=dict)
     journal: list[Entry] = field(default_factory=list)
     locked_by: object = None
+    is_gone: bool = False
 
     def change(self, *links: tuple[str, Inode | None]) -> None:
         _apply(self.names, links)
@@ -154,6 +155,16 @@ class Plan:
     only: str = ""
 
 
+class OpenInode:
+    """A file held open; implements `ports.StoreFile`."""
+
+    def __init__(self, inode: Inode) -> None:
+        self._inode, self.size = inode, len(inode.data)
+
+    def read_at(self, offset: int, length: int) -> bytes:
+        return self._inode.data[offset : offset + length]
+
+
 class ForgetfulFilesystem:
     """One process's hold of a `Disk`; implements `ports.StoreFilesystem`."""
 
@@ -185,9 +196,21 @@ class ForgetfulFilesystem:
         self._step("read", name)
         return self._inode(name).data
 
-    def map(self, name: str) -> memoryview:
-        self._step("map", name)
-        return memoryview(self._inode(name).data)
+    def open(self, name: str, *, from_disk: bool = False) -> "OpenInode":
+        self._step("open", name)
+        return OpenInode(self._inode(name))
+
+    def stamp(self, name: str) -> tuple[int, ...] | None:
+        inode = self.disk.names.get(name)
+        return None if inode is None else (id(inode), len(inode.data), hash(inode.data))
+
+    def is_in_place(self) -> bool:
+        return not self.disk.is_gone
+
+    def reopen(self) -> None:
+        """Go over to an empty disk, which has taken the place of one that is gone."""
+        self._step("reopen", "")
+        self.disk = Disk(locked_by=self)
 
     def write_new(self, name: str, parts: Sequence[bytes | memoryview]) -> None:
         self._step("create", name)

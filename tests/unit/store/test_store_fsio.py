@@ -48,7 +48,7 @@ def test_only_regular_files_are_read(state, kind):
     with pytest.raises(OSError):
         fs.read("a")
     with pytest.raises(OSError):
-        fs.map("a")
+        fs.open("a")
 
 
 def test_a_link_in_the_directorys_place_is_refused(tmp_path):

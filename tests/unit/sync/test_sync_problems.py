@@ -1,23 +1,32 @@
 """Problems stand with cause, since and count, and clear themselves."""
 
-from indexerd.sync.problems import Problems, Standing
+from indexerd.sync.problems import Standing
 from indexerd.sync.status import state_of
 from tests.fakes.manual_clock import ManualClock
 
 
 def test_a_repeated_problem_is_one_entry():
     """It keeps the moment of its first report, counts, and shows the newest detail."""
-    problems = Problems().report("a", "first", 5).report("a", "second", 9)
-    (entry,) = problems.entries
-    assert (entry.since_ns, entry.count, entry.detail) == (5, 2, "second")
+    clock = ManualClock()
+    standing, since = Standing(clock), clock.now_ns()
+    standing.report("a", "first")
+    clock.advance(5)
+    standing.report("a", "second")
+    (entry,) = standing.entries
+    assert (entry.since_ns, entry.count, entry.detail) == (since, 2, "second")
 
 
 def test_a_cleared_problem_begins_anew():
     """After it went, its next report is a new one."""
-    problems = Problems().report("a", "x", 5).clear("a")
-    assert problems.entries == ()
-    assert problems.report("a", "y", 9).entries[0].since_ns == 9
-    assert problems.clear("never") is problems
+    clock = ManualClock()
+    standing = Standing(clock)
+    standing.report("a", "x")
+    standing.clear("a")
+    assert standing.entries == ()
+    clock.advance(5)
+    standing.report("a", "y")
+    assert (standing.entries[0].since_ns, standing.entries[0].count) == (clock.now_ns(), 1)
+    standing.clear("never")
 
 
 def test_a_condition_counts_when_it_comes_or_changes():
@@ -34,7 +43,9 @@ def test_a_condition_counts_when_it_comes_or_changes():
 
 def test_the_weakest_promise_names_the_state():
     """Building before degraded before pending before current."""
-    problems = Problems().report("a", "x", 5).entries
+    standing = Standing(ManualClock())
+    standing.report("a", "x")
+    problems = standing.entries
     assert state_of(building=True, pending=1, problems=problems) == "building"
     assert state_of(building=False, pending=1, problems=problems) == "degraded"
     assert state_of(building=False, pending=1, problems=()) == "pending"
