@@ -33,7 +33,7 @@ _NOT_OUR_FILE = {
 # Below this a segment is in memory whole, above it the texts stay in its file.
 HELD_OPEN_BYTES = 256 << 10
 # A slot changes at its beginning, where its revision stands, and no slot of ours is longer.
-_SLOT_BYTES = 16 << 20
+_SLOT_BYTES = 8 << 20
 
 Value = TypeVar("Value")
 Fault = CorruptionError | FormatVersionError
