@@ -8,7 +8,7 @@ Purity: pure.
 See: docs/search.md (fields), docs/on-disk-format.md (settings fingerprint).
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from typing import NamedTuple
 
@@ -28,9 +28,23 @@ from indexerd.documents import DOCUMENTS_VERSION, FRONT_MATTER_VERSION, ParsedCh
 from indexerd.model import Document, Settings, SourcePath, UnsafeFinding
 from indexerd.postings import Field
 from indexerd.store.codec import pack
+from indexerd.store.segment import merge_segments, sections_of
 from indexerd.store.segment_value import Record, Segment, document_records, owners_of_chunks
 from indexerd.store.tables import bytes_table, text_table
 
+# Documents that are made anew at a time to compare them with what is stored: by bytes of text.
+_COMPARED_BYTES = 8 << 20
+# What people are told of the sections of a segment that differ.
+_ASPECTS = {
+    "paths": ("path_len", "paths", "path_key"),
+    "hashes": ("sha256", "xxh3", "size"),
+    "title, tags or metadata": ("rec_len", "records", "doc_flag"),
+    "chunks": ("chunks", "line", "lines", "byte", "bytes", "columns", "hit"),
+    "chunk ids": ("occurs",),
+    "heading paths": ("heading", "head_len", "headings"),
+    "lengths": ("words",),
+    "terms": ("term_len", "terms", "term_n", "first", "shape", "list_len", "lists", "rows", "row_rank"),
+}
 # A name key is a term of its own kind: no text has a NUL in a word.
 NAME_KEY_MARK = "\x00"
 # As plain numbers: an array is made of them in a third of the time.
@@ -110,6 +124,36 @@ def build_segment(
         texts=bytes_table([item.raw for item in indexed]),
         postings=invert_languages(groups, len(chunks), keys),
     )
+
+
+def text_problems(segment: Segment, settings: Settings) -> Iterator[str]:
+    """Yield what of a segment its own text does not give: all is parsed and analysed again; a line for each document.
+
+    Args:
+        segment: Made with settings of this fingerprint.
+        settings: Those settings.
+    """
+    ends = np.cumsum(segment.sizes.astype(np.int64))
+    first, count = 0, segment.document_count
+    while first < count:
+        reached = int(ends[first - 1]) if first else 0
+        behind = max(int(np.searchsorted(ends, reached + _COMPARED_BYTES, side="right")), first + 1)
+        if _differing(segment, first, behind, settings):
+            for number in range(first, behind):
+                aspects = ", ".join(_differing(segment, number, number + 1, settings))
+                if aspects:
+                    yield f"document {number}: its {aspects} are not what its text gives"
+        first = behind
+
+
+def _differing(segment: Segment, first: int, behind: int, settings: Settings) -> list[str]:
+    """Return in what some documents of a segment differ from what their text gives."""
+    mask = np.zeros(segment.document_count, np.bool_)
+    mask[first:behind] = True
+    files = [(segment.paths[number], bytes(segment.raw(number))) for number in range(first, behind)]
+    stored = sections_of(merge_segments([(segment, mask)], drop_tombstones=True))
+    fresh = sections_of(build_segment(files, settings))
+    return [word for word, names in _ASPECTS.items() if any(stored[name] != fresh[name] for name in names)]
 
 
 def document_of(source_path: SourcePath, raw: bytes, settings: Settings) -> Document:

@@ -17,9 +17,10 @@ from indexerd.cli.answering import write
 from indexerd.cli.options import as_json, selecting, take_selection
 from indexerd.cli.place import here
 from indexerd.cli.plain import escape
-from indexerd.cli.reaching import Selection, state_dir_of
-from indexerd.errors import NotFoundError
-from indexerd.store import canonical_digest, canonical_dump, fsck, open_reader
+from indexerd.cli.reaching import Selection, local_config, state_dir_of
+from indexerd.errors import ConfigError, NotFoundError, UnreachableError
+from indexerd.indexing import settings_fingerprint, text_problems
+from indexerd.store import Finding, Remade, canonical_digest, canonical_dump, fsck, open_reader
 from indexerd.store.fsio import RealStoreFilesystem
 from indexerd.store.snapshot import empty_snapshot
 from indexerd.wiring import was_synced
@@ -68,9 +69,14 @@ def dump_command(canonical: bool, digest: bool, **flags: object) -> int:
 @as_json
 @selecting
 def fsck_command(is_json: bool, **flags: object) -> int:
-    """Check every byte and every rule of an index; print one line per problem."""
-    with _opened(take_selection(flags)) as (_, filesystem):
-        findings = fsck(filesystem)
+    """Check every byte and every rule of an index; print one line per problem.
+
+    The stored text is parsed and analysed again, and compared with what is searched.
+    """
+    selection = take_selection(flags)
+    with _opened(selection) as (_, filesystem):
+        remade, notes = _remade(selection)
+        findings = (*fsck(filesystem, remade), *notes)
     if is_json:
         entries = [{"kind": one.kind, "where": one.where, "detail": one.detail} for one in findings]
         write(1, (json.dumps(entries, ensure_ascii=True) + "\n").encode())
@@ -79,3 +85,12 @@ def fsck_command(is_json: bool, **flags: object) -> int:
             line = f"{escape(one.where)}: {escape(one.detail)}"
             write(1 if one.kind == "problem" else 2, f"{'' if one.kind == 'problem' else 'note: '}{line}\n".encode())
     return 1 if any(one.kind == "problem" for one in findings) else 0
+
+
+def _remade(selection: Selection) -> tuple[Remade | None, tuple[Finding, ...]]:
+    """Return how stored text is analysed again; a note where the settings for that cannot be had."""
+    try:
+        settings = local_config(selection, here()).settings
+    except (ConfigError, UnreachableError) as error:
+        return None, (Finding("note", "settings", f"no text was analysed again: {error}"),)
+    return Remade(settings_fingerprint(settings), lambda segment: text_problems(segment, settings)), ()

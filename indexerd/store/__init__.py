@@ -13,7 +13,7 @@ from indexerd.store.retention import History
 from indexerd.store.slots import Change, KnownRoot
 from indexerd.store.snapshot import Snapshot
 from indexerd.store.statistics import StoreStatistics
-from indexerd.store.verify import Finding, fsck
+from indexerd.store.verify import Finding, Remade, fsck
 from indexerd.store.writer import Store
 
 __all__ = [
@@ -30,6 +30,7 @@ __all__ = [
     "OpeningReport",
     "Past",
     "PreparedGeneration",
+    "Remade",
     "Snapshot",
     "Store",
     "StoreStatistics",

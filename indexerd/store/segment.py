@@ -12,6 +12,7 @@ from indexerd.store.segment_codec import (
     decode_segment,
     encode_segment,
     open_segment,
+    sections_of,
     segment_hash,
     stored_hash,
 )
@@ -25,6 +26,7 @@ __all__ = [
     "encode_segment",
     "merge_segments",
     "open_segment",
+    "sections_of",
     "segment_hash",
     "stored_hash",
 ]

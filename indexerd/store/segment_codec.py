@@ -42,7 +42,7 @@ _TextsOf = Callable[[npt.NDArray[np.uint64], npt.NDArray[np.uint8]], BytesTable 
 
 def encode_segment(segment: Segment) -> list[_Part]:
     """Return the bytes of a segment's file, in parts to be written one after the other."""
-    sections = _sections(segment)
+    sections = sections_of(segment)
     entries, parts, offset = [], [], _HEAD.size + len(sections) * _ENTRY.size + _CHECKSUM_BYTES
     for name, data in sections.items():
         padded = _padded(data)
@@ -184,7 +184,8 @@ def _padded(data: _Part) -> _Part:
     return b"".join((data, bytes(missing))) if missing else data
 
 
-def _sections(segment: Segment) -> dict[str, _Part]:
+def sections_of(segment: Segment) -> dict[str, bytes | memoryview]:
+    """Return the sections of a segment's file by name: equal for equal segments."""
     postings = pack_postings(segment.postings)
     counts = (segment.document_count, segment.chunk_count, postings.term_count, len(postings.frequencies))
     tombstones, headings = segment.tombstone_table.table, segment.headings

@@ -8,7 +8,7 @@ Purity: shell (reads the state directory, through the port).
 See: docs/consistency.md (invariants), docs/operations.md (fsck).
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
@@ -18,10 +18,23 @@ from indexerd.store.layout import FileName, Kind, SlotName, parse_name
 from indexerd.store.manifest import Manifest, SegmentRef
 from indexerd.store.parts import Stored, live_masks
 from indexerd.store.recover import newest_first, read_manifest, read_segment, read_slot, slot_marks
+from indexerd.store.segment import Segment
 from indexerd.store.slots import KeptGeneration, Slot
-from indexerd.store.verify_segment import segment_problems
+from indexerd.store.verify_segment import guarded, segment_problems
 
 _TRIES = 20
+
+
+class Remade(NamedTuple):
+    """How the text of a segment is analysed again: the store itself does not know how.
+
+    Attributes:
+        settings: Fingerprint of the settings with which it can be done.
+        problems: Yields what of a segment its text does not give.
+    """
+
+    settings: str
+    problems: Callable[[Segment], Iterator[str]]
 
 
 class Finding(NamedTuple):
@@ -43,6 +56,7 @@ class _Check:
     """One pass over a state directory."""
 
     fs: StoreFilesystem
+    remade: Remade | None
     segments: dict[SegmentRef, Stored | None] = field(default_factory=dict)
     manifests: dict[KeptGeneration, Manifest | None] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
@@ -54,8 +68,12 @@ class _Check:
             self.findings.append(Finding(kind, where, detail))
 
 
-def fsck(fs: StoreFilesystem) -> tuple[Finding, ...]:
+def fsck(fs: StoreFilesystem, remade: Remade | None = None) -> tuple[Finding, ...]:
     """Check a state directory; may run beside the daemon.
+
+    Args:
+        fs: The state directory.
+        remade: Analyses the text of each segment again, to compare; None leaves that out.
 
     Returns:
         What was found, problems first; empty when all is well.
@@ -66,16 +84,15 @@ def fsck(fs: StoreFilesystem) -> tuple[Finding, ...]:
     findings: tuple[Finding, ...] = ()
     for _ in range(_TRIES):
         before = slot_marks(fs)
-        findings = _checked(fs)
+        findings = _checked(_Check(fs, remade))
         # A writer that moved a slot meanwhile may have removed what was looked for.
         if not findings or slot_marks(fs) == before:
             break
     return findings
 
 
-def _checked(fs: StoreFilesystem) -> tuple[Finding, ...]:
-    check = _Check(fs)
-    names = fs.names()
+def _checked(check: _Check) -> tuple[Finding, ...]:
+    names = check.fs.names()
     slots = {name: slot for name in SlotName if (slot := _slot(check, name, present=name in names)) is not None}
     good = [name for name in newest_first(slots) if _check_newest(check, slots[name], name)]
     _excuse_latest(check, slots, good)
@@ -154,9 +171,18 @@ def _segment(check: _Check, ref: SegmentRef, kind: Literal["problem", "note"]) -
             check.segments[ref] = None
             return None
         check.segments[ref] = stored
-        for problem in segment_problems(stored.data):
-            check.add("problem", ref.name, problem)
+        _check_segment(check, ref.name, stored.data)
     return check.segments[ref]
+
+
+def _check_segment(check: _Check, name: str, data: Segment) -> None:
+    problems = list(segment_problems(data))
+    if not problems and check.remade is not None and data.settings == check.remade.settings:
+        problems = list(guarded(check.remade.problems, data))
+    elif check.remade is not None and data.settings != check.remade.settings:
+        check.add("note", "settings", f"what {data.settings} made cannot be made again with the settings in force")
+    for problem in problems:
+        check.add("problem", name, problem)
 
 
 def _count_problems(manifest: Manifest, stored: Sequence[Stored]) -> Iterator[str]:

@@ -19,10 +19,10 @@ from indexerd.store.segment import Segment
 def segment_problems(data: Segment) -> Iterator[str]:
     """Yield every broken invariant of a segment that decodes, one for each document, chunk or list concerned."""
     for check in (_path_problems, _document_problems, _chunk_problems, _posting_problems):
-        yield from _guarded(check, data)
+        yield from guarded(check, data)
 
 
-def _guarded(check: Callable[[Segment], Iterator[str]], data: Segment) -> Iterator[str]:
+def guarded(check: Callable[[Segment], Iterator[str]], data: Segment) -> Iterator[str]:
     """Run a check on values that may be anything: what cannot even be decoded is a problem too."""
     try:
         yield from check(data)

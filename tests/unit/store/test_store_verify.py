@@ -6,15 +6,17 @@ import numpy as np
 import pytest
 
 from indexerd.digests import fast_digest
-from indexerd.store import fsck
+from indexerd.indexing import text_problems
+from indexerd.store import Remade, fsck
 from indexerd.store.layout import Kind
 from indexerd.store.manifest import FileRef, SegmentRef, encode_manifest
 from indexerd.store.recover import read_manifest, read_slot
+from indexerd.store.segment import decode_segment, encode_segment
 from indexerd.store.slots import encode_slot
 from indexerd.store.tables import bytes_table
 from indexerd.store.verify_segment import segment_problems
 from tests.fakes.forgetful_filesystem import ForgetfulFilesystem, Inode
-from tests.fakes.small_stores import make_segment, opened, publish
+from tests.fakes.small_stores import FINGERPRINT, SETTINGS, make_segment, opened, publish
 
 FILES = {"a.md": "# A\n\none two\n\n## More\n\nthree\n", "b.md": "four five\n"}
 
@@ -34,6 +36,9 @@ def kinds(fs):
     return [finding.kind for finding in fsck(fs)]
 
 
+REMADE = Remade(FINGERPRINT, lambda segment: text_problems(segment, SETTINGS))
+
+
 def put(fs, name, data):
     fs.disk.names[name] = Inode(data)
 
@@ -50,8 +55,8 @@ def forge(fs, change):
 
 def test_a_whole_store_has_no_finding(fs):
     """Nothing is said about a store that is as it should be, nor about an empty directory."""
-    assert fsck(fs) == ()
-    assert fsck(ForgetfulFilesystem()) == ()
+    assert fsck(fs, REMADE) == ()
+    assert fsck(ForgetfulFilesystem(), REMADE) == ()
 
 
 @pytest.mark.parametrize("counts", [{"documents": 3}, {"chunks": 99}, {"text_bytes": 0}])
@@ -132,3 +137,89 @@ def test_each_broken_invariant_of_a_segment_is_found(name):
     segment = make_segment(FILES)
     assert not list(segment_problems(segment))
     assert list(segment_problems(replace(segment, **BROKEN[name](segment))))
+
+
+RICH = {
+    "a.md": "---\ntitle: Named\ntags: [x]\n---\n# A\n\none two one\n\n## More\n\nthree\n\n## More\n\nthree\n",
+    "b.md": "four five\n",
+}
+
+
+def postings(change):
+    return lambda s: {"postings": replace(s.postings, **change(s.postings))}
+
+
+def bumped(values, place=0):
+    """Return an array with one number raised by one."""
+    values = values.copy()
+    values[place] += 1
+    return values
+
+
+def without_last(p):
+    """Return postings without the last one of the longest list."""
+    longest = int(np.argmax(p.sizes()))
+    at, starts = int(p.starts[longest + 1]) - 1, p.starts.copy()
+    starts[longest + 1 :] -= 1
+    return {"starts": starts, "chunks": np.delete(p.chunks, at), "codes": np.delete(p.codes, at)}
+
+
+# Each keeps every rule that can be checked without the text: spans in order, terms ascending, sums that agree.
+UNLIKE_TEXT = {
+    "terms": [
+        postings(lambda p: {"terms": ("\x00aaa", *p.terms[1:])}),
+        postings(lambda p: {"frequencies": bumped(p.frequencies, (0, 0))}),
+        postings(without_last),
+        postings(lambda p: {"codes": np.roll(p.codes, 1)}),
+    ],
+    "lengths": [postings(lambda p: {"lengths": bumped(p.lengths)})],
+    "chunks": [
+        lambda s: {"start_lines": s.start_lines - np.uint32(1)},
+        lambda s: {"byte_starts": bumped(s.byte_starts, 1)},
+        lambda s: {"chunk_hit": ~s.chunk_hit},
+        lambda s: {"columns_lines": bumped(s.columns_lines)},
+    ],
+    "chunk ids": [lambda s: {"occurrences": bumped(s.occurrences)}],
+    "heading paths": [lambda s: {"heading_numbers": np.roll(s.heading_numbers, 1)}],
+    "title, tags or metadata": [
+        lambda s: {"records": bytes_table([bytes(one).replace(b"Named", b"Nomad") for one in s.records.slices(BOTH)])},
+        lambda s: {"has_metadata": ~s.has_metadata},
+    ],
+}
+BOTH = np.arange(2)
+
+
+@pytest.mark.parametrize(
+    ("aspect", "number"),
+    [(aspect, number) for aspect, changes in UNLIKE_TEXT.items() for number in range(len(changes))],
+)
+def test_what_the_text_does_not_give_is_found(aspect, number):
+    """A segment that breaks no rule and whose terms, spans, ids or titles are not those of its text is named for it."""
+    whole = make_segment(RICH)
+    assert not list(text_problems(whole, SETTINGS))
+    forged = replace(whole, **UNLIKE_TEXT[aspect][number](whole))
+    found = list(text_problems(forged, SETTINGS))
+    assert found
+    assert all(aspect in problem for problem in found[:1])
+
+
+def test_forged_postings_of_a_published_segment_are_a_problem(fs):
+    """With every checksum right up to the slots, fsck names the segment whose postings its text does not give."""
+    slot = read_slot(fs, "latest")
+    ref = read_manifest(fs, slot.newest).segments[-1]
+    data = decode_segment(memoryview(fs.read(ref.name)), ref.name, verify=True).postings.plain()
+    whole = decode_segment(memoryview(fs.read(ref.name)), ref.name, verify=True)
+    forged = replace(whole, postings=replace(data, lengths=data.lengths + np.uint32(1)))
+    parts = b"".join(bytes(part) for part in encode_segment(forged))
+    new = ref._replace(file=FileRef(ref.file.serial, fast_digest(parts), len(parts)))
+    put(fs, new.name, parts)
+    forge(fs, lambda manifest: replace(manifest, segments=(*manifest.segments[:-1], new)))
+    assert "problem" not in kinds(fs)
+    problems = [finding for finding in fsck(fs, REMADE) if finding.kind == "problem"]
+    assert [(problem.where, "lengths" in problem.detail) for problem in problems] == [(new.name, True)]
+
+
+def test_text_of_other_settings_is_only_noted(fs):
+    """What other settings made cannot be made again: one note for each, and no problem."""
+    other = Remade("other settings", lambda segment: iter(["never asked"]))
+    assert [(finding.kind, finding.where) for finding in fsck(fs, other)] == [("note", "settings")]
