@@ -77,7 +77,8 @@ class FingerprintCache:
         self._known: dict[SourcePath, _Row] = {}
         self.sampled_ns = 0
         self._mounts: frozenset[SourcePath] = frozenset()
-        self.unsaved = False
+        # Also while it is empty: the file says that a sync came to its end here.
+        self.unsaved = True
 
     def __len__(self) -> int:
         return len(self._known)
@@ -178,6 +179,7 @@ class FingerprintCache:
             cache._fill(zlib.decompress(packed))
         except (ValueError, zlib.error):
             return cls()
+        cache.unsaved = False
         return cache
 
     def _fill(self, body: bytes) -> None:
