@@ -181,7 +181,8 @@ class Searching:
         deadline = started + asked.wait_seconds
         kept = 0.0 if asked.generation is not None else min(asked.wait_seconds * 3 / 4, _KEPT_FOR_REPAIR_SECONDS)
         barrier = self._parts.sync.barrier(deadline - kept if may_wait else started)
-        if barrier.state == "pending" and not may_wait and asked.wait_seconds > 0:
+        may_gain = barrier.state == "pending" or (barrier.state == "building" and not barrier.named)
+        if may_gain and not may_wait and asked.wait_seconds > 0:
             return None
         building = barrier.state == "building"
         waited = barrier.waited_seconds
@@ -238,11 +239,13 @@ class Searching:
             What to answer, the barrier that holds for it, and the seconds spent waiting.
         """
         rest = self._parts.sync.barrier(deadline, barrier)
-        if rest.state != "current":
+        building = rest.state == "building"
+        # Amid a bulk run, too, what was saved by itself is searchable long before the whole is.
+        if rest.state != "current" and (barrier.named or not rest.named):
             return found, barrier, rest.waited_seconds
-        newer, waited = self._search(self._parts.store.snapshot(), asked, building=False), rest.waited_seconds
+        newer, waited = self._search(self._parts.store.snapshot(), asked, building=building), rest.waited_seconds
         if newer.outcome.unproved:
-            newer, waited_more = self._repaired(newer, asked, deadline, building=False)
+            newer, waited_more = self._repaired(newer, asked, deadline, building=building)
             waited += waited_more
         # An answer without a hole that may lack the newest is better than one that has a hole.
         is_whole = not newer.outcome.unproved or bool(found.outcome.unproved)

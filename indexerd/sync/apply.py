@@ -55,6 +55,8 @@ class Draft:
         self.text_bytes = 0
         # The last word on each path: a new version, or None for a deletion.
         self._effects: dict[SourcePath, Stored | None] = {}
+        # All that its segments say anything of.
+        self._said: set[SourcePath] = set()
 
     def __bool__(self) -> bool:
         return bool(self._segments)
@@ -90,6 +92,23 @@ class Draft:
             path = part.segment.paths[index]
             known = ContentHash(part.segment.content_hashes[index].tobytes())
             self._effects[path] = Stored(known, stats[path], looked_ns)
+            self._said.add(path)
+
+    def give_way(self, paths: Iterable[SourcePath], snapshot: Snapshot) -> None:
+        """Change nothing about some files after all: a newer read of each is published already, in this snapshot.
+
+        Raises:
+            CorruptionError: As `kept_text`; nothing changed.
+        """
+        overtaken = sorted(self._said.intersection(paths))
+        if not overtaken:
+            return
+        kept = [(path, text) for path in overtaken if (text := kept_text(snapshot, path)) is not None]
+        gone = set(overtaken).difference(path for path, _ in kept)
+        # Said once more, behind the older word in this draft.
+        self._segments.append(build_segment(kept, self._settings, sorted(gone)))
+        for path in overtaken:
+            self._effects.pop(path, None)
 
     def seen(self, segment: Segment, stats: Mapping[SourcePath, SourceStat]) -> None:
         """Take in documents as a query saw them, with their stats then: good for telling older from newer, no more."""
@@ -112,6 +131,7 @@ class Draft:
         if dead:
             self._segments.append(build_segment((), self._settings, dead))
             self._effects.update(dict.fromkeys(dead))
+            self._said.update(dead)
 
     def publish(self, store: Store, ledger: Ledger, *, partial: bool | None = None) -> tuple[Snapshot, Tally]:
         """Publish the draft as one generation and bring the ledger in step; the draft is spent then.
@@ -158,3 +178,13 @@ class Draft:
         if self._replace_all:
             return [path for path in ledger.indexed if self._effects.get(path) is None]
         return [path for path, effect in self._effects.items() if effect is None and path in ledger]
+
+
+def kept_text(snapshot: Snapshot, path: SourcePath) -> bytes | None:
+    """Return the bytes of a document as they were indexed; None if it is not.
+
+    Raises:
+        CorruptionError: They are damaged. Try again when the store has healed.
+    """
+    found = snapshot.find(path)
+    return bytes(found[0].data.raw(found[1])) if found is not None else None

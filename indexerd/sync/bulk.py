@@ -29,8 +29,11 @@ _log = logging.getLogger(__name__)
 # and not to be joined with others in the writer at each publish (store/parts.py).
 SLICE_BYTES = 2 << 20
 SLICE_FILES = 4000
-# Starting a worker costs about 0.3 s of imports: below this much text this process is sooner done by itself.
-WORTH_A_WORKER_BYTES = 4 << 20
+# Starting a worker costs about 0.3 s of imports: this process does half a second's work by itself, in slices that take
+# a hundredth of a second, since a save waits for the one that is being read.
+WORTH_A_WORKER_BYTES = 1 << 20
+SLICE_BYTES_HERE = 1 << 16
+SLICE_FILES_HERE = 64
 _BOOT = "import sys; sys.path[:] = sys.argv[1:]; from indexerd.sync.worker import main; main()"
 
 
@@ -41,12 +44,14 @@ class Sized(NamedTuple):
     size_bytes: int
 
 
-def cut_slices(files: Iterable[Sized]) -> Iterator[tuple[Wanted, ...]]:
+def cut_slices(
+    files: Iterable[Sized], most_files: int = SLICE_FILES, most_bytes: int = SLICE_BYTES
+) -> Iterator[tuple[Wanted, ...]]:
     """Cut files into slices in their order, by bytes and by count."""
     part: list[Wanted] = []
     size = 0
     for file in files:
-        if part and (size + file.size_bytes > SLICE_BYTES or len(part) >= SLICE_FILES):
+        if part and (size + file.size_bytes > most_bytes or len(part) >= most_files):
             yield tuple(part)
             part, size = [], 0
         part.append(file.want)
@@ -73,13 +78,15 @@ class Bulk:
 
     def add(self, files: Sequence[Sized]) -> None:
         """Put files at the end of the run; workers start when there is enough to do."""
-        self._slices.extend(cut_slices(files))
         self.total_files += len(files)
         total_bytes = sum(file.size_bytes for file in files)
         if self._pool is None and self._workers and total_bytes >= WORTH_A_WORKER_BYTES:
             self._pool = ThreadPoolExecutor(self._workers, thread_name_prefix="indexerd-bulk")
             for _ in range(self._workers):
                 self._idle.put(_Worker(self._brief, self._started))
+        here = self._pool is None
+        most = (SLICE_FILES_HERE, SLICE_BYTES_HERE) if here else (SLICE_FILES, SLICE_BYTES)
+        self._slices.extend(cut_slices(files, *most))
         self._submit()
 
     def running(self) -> bool:
@@ -90,14 +97,14 @@ class Bulk:
         """Return the files that are being read right now: a newer read of one must wait for the older."""
         return frozenset(want.source_path for part in self._flying.values() for want in part)
 
-    def collect(self) -> list[Slice]:
-        """Return the slices that came back since the last call; reads one itself where there are no workers."""
+    def collect(self) -> Slice | None:
+        """Return a slice that came back, None if none did; reads one itself where there are no workers."""
         if self._pool is None:
-            return [self._read_here(self._slices.popleft())] if self._slices else []
-        ready = [future for future in self._flying if future.done()]
-        slices = [self._finish(future) for future in ready]
+            return self._read_here(self._slices.popleft()) if self._slices else None
+        ready = next((future for future in self._flying if future.done()), None)
+        part = self._finish(ready) if ready is not None else None
         self._submit()
-        return slices
+        return part
 
     def ready(self) -> bool:
         """Return whether `collect` would return something now; where workers read, `notify` tells when."""

@@ -20,7 +20,7 @@ from indexerd.naming import source_path, split_source_path
 from indexerd.ports import Clock, Sources
 from indexerd.sources import tells_of_shortage
 from indexerd.store import Snapshot, Store
-from indexerd.sync.apply import Draft
+from indexerd.sync.apply import Draft, kept_text
 from indexerd.sync.bulk import Sized
 from indexerd.sync.ledger import Ledger
 from indexerd.sync.look import Look, merge_looks
@@ -48,10 +48,11 @@ class FolderWatch(Protocol):
 
 
 class Work(NamedTuple):
-    """What a look leads to: files to read in this order, documents that are gone."""
+    """What a look leads to: files to read in this order, documents that are gone; and the scope of the look."""
 
     read: tuple[Sized, ...]
     tombstones: tuple[SourcePath, ...]
+    scope: tuple[SourcePath, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,15 +68,12 @@ class Cycle:
     clock: Clock
     watcher: FolderWatch | None
 
-    def survey(
-        self, hints: Iterable[Taken], draft: Draft, busy: Collection[SourcePath] = (), *, redo: bool = False
-    ) -> Work:
+    def survey(self, hints: Iterable[Taken], draft: Draft, *, redo: bool = False) -> Work:
         """Look at everything below every root; what the hints name is read whatever its stat says.
 
         Args:
             hints: What to read in any case.
             draft: What the next generation will change.
-            busy: Files that are being read now; those that are gone meanwhile are among the tombstones.
             redo: Read every file.
         """
         entered = self._watch_above()
@@ -85,28 +83,25 @@ class Cycle:
         named = {source_path(*place) for place in self._places(hints)}
         decided = plan(
             look=look,
-            indexed=self._known(self.ledger.indexed, draft, busy),
+            indexed=self._known(self.ledger.indexed, draft),
             cache=self.ledger.cache,
             roots=self.roots,
             redo=redo,
             sample=named,
         )
         work = self._work(look, decided, draft, redo=redo)
-        return self._confirmed(work, draft, busy) if 0 < len(work.tombstones) <= _CONFIRMED_AT_MOST else work
+        return self._confirmed(work, draft) if 0 < len(work.tombstones) <= _CONFIRMED_AT_MOST else work
 
-    def look(self, hints: Iterable[Taken], draft: Draft, busy: Collection[SourcePath] = ()) -> Work:
+    def look(self, hints: Iterable[Taken], draft: Draft) -> Work:
         """Look at what some hints name: files themselves, folders with all below them. Arguments as of `survey`."""
-        return self._look_at(self._places(hints), draft, busy)
+        return self._look_at(self._places(hints), draft)
 
-    def _known(
-        self, indexed: Mapping[SourcePath, ContentHash], draft: Draft, busy: Collection[SourcePath]
-    ) -> Mapping[SourcePath, ContentHash]:
+    def _known(self, indexed: Mapping[SourcePath, ContentHash], draft: Draft) -> Mapping[SourcePath, ContentHash]:
         """Return what is indexed, or will be unless it is found gone."""
         added = draft.added(self.ledger) if draft else {}
-        coming = {path: ContentHash(b"") for path in busy if path not in self.ledger} | added
-        return {**coming, **indexed} if coming else indexed
+        return {**added, **indexed} if added else indexed
 
-    def _look_at(self, places: Mapping[tuple[Root, bytes], bytes], draft: Draft, busy: Collection[SourcePath]) -> Work:
+    def _look_at(self, places: Mapping[tuple[Root, bytes], bytes], draft: Draft) -> Work:
         trees = [tree for tree in places.values() if tree]
         entered = self._watch_above() if trees else set()
         look = self.scanner.look(places, self.ledger.places, self._entering(entered))
@@ -116,7 +111,7 @@ class Cycle:
             look = merge_looks([look, self._other_names(look)])
         decided = plan(
             look=look,
-            indexed=self._known(self.ledger.within(look.scope), draft, busy),
+            indexed=self._known(self.ledger.within(look.scope), draft),
             cache=self.ledger.cache,
             roots=self.roots,
             sample={source_path(*place) for place in places},
@@ -129,14 +124,14 @@ class Cycle:
         places = [place for path in sorted(names) if (place := split_source_path(self.roots, path)) is not None]
         return self.scanner.look(places, self.ledger.places)
 
-    def _confirmed(self, work: Work, draft: Draft, busy: Collection[SourcePath]) -> Work:
+    def _confirmed(self, work: Work, draft: Draft) -> Work:
         """Look once more at what a survey found gone: a listing can miss a name that is being replaced meanwhile."""
         places = {path: split_source_path(self.roots, path) for path in work.tombstones}
-        second = self._look_at({place: b"" for place in places.values() if place is not None}, draft, busy)
+        second = self._look_at({place: b"" for place in places.values() if place is not None}, draft)
         rootless = {path for path, place in places.items() if place is None}
         known = {file.want.source_path for file in work.read}
         found = [file for file in second.read if file.want.source_path not in known]
-        return Work((*work.read, *found), tuple(sorted(rootless.union(second.tombstones))))
+        return Work((*work.read, *found), tuple(sorted(rootless.union(second.tombstones))), work.scope)
 
     def _places(self, hints: Iterable[Taken]) -> dict[tuple[Root, bytes], bytes]:
         """Return what the hints name, each with the absolute path of the tree it stands for (empty for a file)."""
@@ -172,14 +167,21 @@ class Cycle:
         if self.watcher is not None:
             self.watcher.keep_only(tree, frozenset(folders))
 
-    def receive(self, part: Slice, draft: Draft, looked_ns: int) -> list[SourcePath]:
-        """Take a slice into the draft and the ledger; return the files that must be read again."""
+    def receive(
+        self, part: Slice, draft: Draft, looked_ns: int, overtaken: Collection[SourcePath] = ()
+    ) -> list[SourcePath]:
+        """Take a slice into the draft and the ledger; return the files that must be read again.
+
+        What it found of files that were `overtaken`, by a newer read of each, counts for nothing; the draft gives way.
+        """
         draft.store(part, looked_ns)
         again: list[SourcePath] = []
         gone: list[SourcePath] = []
         for outcome in part.outcomes:
             match outcome.result:
                 case "stored":
+                    pass
+                case _ if outcome.source_path in overtaken:
                     pass
                 case "unchanged" if outcome.stat is not None and outcome.source_path in self.ledger:
                     self.ledger.note_equal(outcome.source_path, outcome.stat, looked_ns)
@@ -231,7 +233,7 @@ class Cycle:
             if redo or not self.ledger.is_known_unusable(path, stat):
                 size = stat.size if stat is not None else 0
                 read.append(Sized(_wanted(path, snapshot, draft, redo=redo), size))
-        return Work(tuple(read), tuple(decided.tombstones))
+        return Work(tuple(read), tuple(decided.tombstones), look.scope)
 
     def _hold(self, outcome: Outcome, draft: Draft) -> None:
         path = outcome.source_path
@@ -261,9 +263,8 @@ def _wanted(path: SourcePath, snapshot: Snapshot, draft: Draft, *, redo: bool) -
 
 
 def _kept_text(snapshot: Snapshot, path: SourcePath) -> bytes | None:
-    found = snapshot.find(path)
     try:
-        return bytes(found[0].data.raw(found[1])) if found is not None else None
+        return kept_text(snapshot, path)
     except CorruptionError:
         # Nothing is left of it, neither its file nor what was kept.
         return None

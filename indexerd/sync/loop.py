@@ -145,18 +145,20 @@ class SyncLoop:
 
         Returns:
             `current`: it is. `pending`: not in time. `building`: a first index, or one for new settings, is being made.
+            In the last two `named` says whether what was saved by itself is searchable all the same; that is waited
+            for in any case, the rest (a bulk run) only if it may end in time.
         """
         began = self._clock.monotonic()
         if self._thread is None and self._stepper.reconciled_at is not None:
             # One shot: as current as its last run, which comes before any question.
-            return Barrier("current", 0.0)
+            return Barrier("current", 0.0, named=True)
         if not self._has_started(deadline):
             state: BarrierState = "building" if self._stepper.building else "pending"
             return Barrier(state, self._clock.monotonic() - began)
         # An answer from before the start waited for nothing yet.
         number = earlier.number if earlier is not None and earlier.number else self._seen_so_far()
-        state = self._wait_for(number, deadline)
-        return Barrier(state, self._clock.monotonic() - began, number)
+        state, named = self._wait_for(number, deadline)
+        return Barrier(state, self._clock.monotonic() - began, number, named)
 
     def repair(self, reads: Reads, deadline: float) -> Snapshot | None:
         """Publish what a query saw of some files, before everything else.
@@ -247,8 +249,7 @@ class SyncLoop:
         counters = watcher.statistics() if watcher is not None else None
         with stepper.lock:
             progress = stepper.writer.progress()
-            left = progress.total - progress.done if progress is not None else 0
-            pending = stepper.pending.count() + left
+            pending = stepper.pending.count() + stepper.writer.left()
             reconciled_at = stepper.reconciled_at
         problems = self.problems.entries
         return SyncStatus(
@@ -283,9 +284,7 @@ class SyncLoop:
 
     def _looked_at(self, number: int, deadline: float) -> bool:
         """Wait until the files under a number were looked at; return whether they were."""
-        if self._is_alone():
-            return self._step_here(number)
-        return self._wait_for(number, deadline) == "current"
+        return self._step_here(number) if self._is_alone() else self._wait_for(number, deadline)[1]
 
     def _is_alone(self) -> bool:
         """Return whether no thread will come: one shot has looked at everything before it is asked anything."""
@@ -326,33 +325,36 @@ class SyncLoop:
                 stepper.resolved.wait(min(remaining, threading.TIMEOUT_MAX))
         return True
 
-    def _wait_for(self, number: int, deadline: float, *, patient: bool = False) -> BarrierState:
+    def _wait_for(self, number: int, deadline: float, *, patient: bool = False) -> tuple[BarrierState, bool]:
+        """Wait for what was named by itself up to a number, then for all; return the state and whether the first is."""
         stepper = self._stepper
+        pending = stepper.pending
         with stepper.lock:
-            if stepper.pending.resolved_through() < number:
-                stepper.pending.hurry(number)
+            if pending.resolved_through() < number:
+                pending.hurry(number)
                 stepper.wake.notify_all()
-            while stepper.pending.resolved_through() < number or stepper.building:
+            while pending.resolved_through() < number or stepper.building:
+                named = pending.named_through() >= number
                 remaining = deadline - self._clock.monotonic()
-                if remaining <= 0 or self._stopping or (not patient and self._is_hopeless(deadline)):
-                    return "building" if stepper.building else "pending"
+                in_vain = not patient and self._is_hopeless(deadline, bulk=named)
+                if remaining <= 0 or self._stopping or in_vain:
+                    return "building" if stepper.building else "pending", named
                 stepper.resolved.wait(min(remaining, threading.TIMEOUT_MAX))
-        return "current"
+        return "current", True
 
     def _wait_out(self, number: int) -> None:
         """Wait until everything up to a number is published, however long it takes, unless it fails."""
-        while self._wait_for(number, self._clock.monotonic() + _FAILURE_LOOK_SECONDS, patient=True) != "current":
+        while self._wait_for(number, self._clock.monotonic() + _FAILURE_LOOK_SECONDS, patient=True)[0] != "current":
             if self._stopping or self._thread is None:
                 raise ShutdownError("the daemon is stopping")
             failed = [problem for problem in self._stepper.problems.entries if problem.code in STEP_FAILURES]
             if failed:
                 raise StoreError(failed[0].detail)
 
-    def _is_hopeless(self, deadline: float) -> bool:
-        """Return whether waiting is sure to be in vain: then the answer is given at once."""
+    def _is_hopeless(self, deadline: float, *, bulk: bool) -> bool:
+        """Return whether waiting, for a bulk run or not, is sure to be in vain: then the answer is given at once."""
         stepper = self._stepper
-        progress = stepper.writer.progress()
-        left = progress.total - progress.done if progress is not None else 0
+        left = stepper.writer.left() if bulk else 0
         return stepper.retry_at > deadline or left > _FILES_PER_SECOND * (deadline - self._clock.monotonic())
 
     def _place_of(self, path: str) -> bytes:
@@ -383,9 +385,9 @@ class SyncLoop:
     def _name_remote_roots(self) -> None:
         mounts = parse_mounts(read_mounts())
         remote = [root.label for root in self._roots if is_remote(mounts, os.path.realpath(os.fsencode(root.path)))]
+        names = ", ".join(remote)
         if not remote or self._stepper.watcher is None:
             return
-        names = ", ".join(remote)
         if self._stepper.options.trust_events:
             detail = f"{names}: what other machines change is seen by the next full scan only, since polling is off"
             self._stepper.problems.report("events_only", detail)

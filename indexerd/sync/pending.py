@@ -1,10 +1,11 @@
 """What is still to be looked at: hints gathered, coalesced by path, handed out when due, resolved in order.
 
-Owns: when a hint is due, and up to which hint everything is resolved (the barrier's question).
+Owns: when a hint is due, what goes before what, and up to which hint everything is resolved (the barrier's question).
 Knows nothing of: inotify, files, threads, the store; the clock is an argument.
 Invariants: 1. a hint stays unresolved from `add` until the batch that took it is `done`: nothing falls between. 2.
     when idle a closed, moved or deleted path is due at once. 3. a path written without being closed is due when it
-    settles, and at least every `LONGEST` seconds. 4. one path is one entry, however many hints name it.
+    settles, and at least every `LONGEST` seconds. 4. one path is one entry, however many hints name it. 5. what an
+    event names goes before a look at everything, and that before what nobody waits for.
 Purity: pure.
 See: docs/consistency.md (events and the barrier).
 """
@@ -13,6 +14,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import Enum
+from itertools import islice
 from typing import NamedTuple
 
 # A path being written counts as settled after this long without a further write (seconds).
@@ -22,7 +24,10 @@ LONGEST = 1.0
 # While somebody waits: long enough for an editor that truncates and writes to reach its close (its two calls are tens
 # of microseconds apart), short enough to fit several times into the default wait of 100 ms.
 HURRIED = 0.03
-
+# So many named paths are handed out alone although everything is to be looked at anyway: a save must not wait for that.
+FEW_PATHS = 64
+# What nobody waits for is handed out in portions that take a few milliseconds: a save waits for one of them at most.
+IDLE_PATHS = 64
 
 # The number of what nobody waits for: larger than any.
 NOBODY = 1 << 62
@@ -116,6 +121,11 @@ class Pending:
     _doubts: list[int] = field(default_factory=list)
     _doubt_not_before: float = 0.0
     _survey_wanted: bool = False
+    # As `_in_work`, for what is being done in bulk: it may take long, and newer hints do not wait for it.
+    _in_bulk: Counter[int] = field(default_factory=Counter)
+    # What nobody waits for, each with whether it is a tree: oldest first, apart from the rest since it may be much.
+    _idle: dict[bytes, bool] = field(default_factory=dict)
+    _idle_not_before: float = 0.0
 
     def add(self, hints: Iterable[Hint], now: float, *, urgent: bool = False, idle: bool = False) -> int:
         """Take hints in; return the number of the last one ever taken.
@@ -127,11 +137,15 @@ class Pending:
             idle: No cause is known, only time has passed: nobody waits for these.
         """
         for hint in hints:
-            number = NOBODY if idle else self._next_number()
             entry = self._waiting.get(hint.path)
+            if idle and entry is None:
+                self._idle[hint.path] = self._idle.get(hint.path, False) or hint.tree
+                continue
+            number = NOBODY if idle else self._next_number()
             if entry is None:
                 writing = hint.kind is Kind.WRITING
-                self._waiting[hint.path] = _Entry(number, now, now, writing, hint.tree, urgent, writing)
+                tree = self._idle.pop(hint.path, False) or hint.tree
+                self._waiting[hint.path] = _Entry(number, now, now, writing, tree, urgent, writing)
                 continue
             entry.oldest = min(entry.oldest, number)
             entry.written = entry.written or hint.kind is Kind.WRITING
@@ -160,31 +174,47 @@ class Pending:
         """Return the number of the last hint or doubt ever taken."""
         return self._number
 
+    def rest(self, until: float) -> None:
+        """Hand out nothing that nobody waits for before a moment."""
+        self._idle_not_before = until
+
     def next_due(self, *, surveys: bool = True) -> float | None:
         """Return the moment when something becomes due (maybe past); None while nothing waits."""
         moments = [self._due(entry) for entry in self._waiting.values()]
         if surveys and (self._doubts or self._survey_wanted):
             moments.append(self._doubt_not_before)
+        if surveys and self._idle:
+            moments.append(self._idle_not_before)
         return min(moments, default=None)
 
     def take(self, now: float, limit: int, *, surveys: bool = True) -> Batch | None:
-        """Hand out what is due, oldest first, at most `limit` paths; None if nothing is.
+        """Hand out what is due and goes first, oldest first, at most `limit` paths; None if nothing is due.
 
-        What is urgent comes alone, so that it does not wait for the rest. Without `surveys` the wish to look at
-        everything stays for another time.
+        Urgent paths come alone; then a few named ones alone, so that they do not wait for a look at everything; then
+        that look, with the named ones if they are many; then a portion of what nobody waits for. Without `surveys`
+        (a bulk run is under way) the last two stay for another time.
         """
         due = [(path, entry) for path, entry in self._waiting.items() if self._due(entry) <= now]
         urgent = [item for item in due if item[1].urgent]
         chosen = sorted(urgent or due, key=lambda item: item[1].oldest)[:limit]
-        hints = tuple(Taken(path, entry.tree, entry.oldest, entry.first, entry.writing) for path, entry in chosen)
+        hints = [Taken(path, entry.tree, entry.oldest, entry.first, entry.writing) for path, entry in chosen]
         for hint in hints:
             del self._waiting[hint.path]
+        few = bool(urgent) or 0 < len(hints) <= FEW_PATHS
+        doubt, reconcile = self._take_doubts(now) if surveys and not few else (0, False)
+        if surveys and not hints and not reconcile and self._idle_not_before <= now:
+            hints = [Taken(path, self._idle.pop(path), NOBODY, now) for path in [*islice(self._idle, IDLE_PATHS)]]
         self._in_work.update(hint.oldest for hint in hints)
-        doubt, reconcile = self._take_doubts(now) if surveys and not urgent else (0, False)
         if not hints and not reconcile:
             return None
-        numbers = [hint.oldest for hint in hints] + ([doubt] if doubt else [])
-        return Batch(hints, reconcile, doubt, min(numbers, default=NOBODY))
+        batch = Batch(tuple(hints), reconcile, doubt, NOBODY)
+        return batch._replace(oldest=min(_numbers(batch), default=NOBODY))
+
+    def in_bulk(self, batch: Batch) -> None:
+        """Note that what was handed out is being done in bulk: `named_through` does not wait for it any more."""
+        numbers = Counter(_numbers(batch))
+        self._in_work -= numbers
+        self._in_bulk += numbers
 
     def undo(self, batch: Batch, now: float, not_before: float) -> None:
         """Take a whole batch back as if it had never been handed out, to come again not before a moment."""
@@ -196,14 +226,17 @@ class Pending:
 
     def done(self, batch: Batch) -> None:
         """Resolve what `take` handed out, save what was put back since."""
-        numbers = [hint.oldest for hint in batch.hints] + ([batch.doubt] if batch.doubt else [])
-        self._in_work -= Counter(numbers)
+        numbers = Counter(_numbers(batch))
+        left = numbers - self._in_bulk
+        self._in_bulk -= numbers
+        self._in_work -= left
 
     def put_back(self, hints: Iterable[Taken], now: float, *, not_before: float = 0.0) -> None:
         """Return hints that could not be finished: they stay unresolved and come again, not before a moment."""
         for hint in hints:
             entry = self._waiting.get(hint.path)
             if entry is None:
+                self._idle.pop(hint.path, None)
                 entry = _Entry(hint.oldest, hint.first, now, hint.writing, hint.tree)
                 self._waiting[hint.path] = entry
             entry.oldest = min(entry.oldest, hint.oldest)
@@ -222,20 +255,25 @@ class Pending:
         """Drop all that waits, unresolved as it is; return the paths."""
         paths = tuple(self._waiting)
         self._waiting.clear()
+        self._idle.clear()
         self._doubts.clear()
         return paths
 
     def resolved_through(self) -> int:
         """Return the largest number up to which every hint and doubt is resolved."""
+        return min(self.named_through(), min((*self._in_bulk, *self._doubts), default=NOBODY) - 1)
+
+    def named_through(self) -> int:
+        """Return the largest number up to which every hint is resolved that is not being done in bulk."""
         unresolved = [entry.oldest for entry in self._waiting.values()]
         unresolved.extend(self._in_work)
-        unresolved.extend(self._doubts)
         return min(min(unresolved, default=NOBODY) - 1, self._number)
 
     def count(self) -> int:
         """Return how many paths and doubts wait or are in work, save those that nobody waits for."""
         waiting = sum(entry.oldest != NOBODY for entry in self._waiting.values())
-        return waiting + self._in_work.total() - self._in_work[NOBODY] + bool(self._doubts)
+        at_work = self._in_work + self._in_bulk
+        return waiting + at_work.total() - at_work[NOBODY] + bool(self._doubts)
 
     def doubtful(self) -> bool:
         """Return whether everything still has to be looked at."""
@@ -264,3 +302,7 @@ class Pending:
             hurried = entry.oldest <= self._hurried_through
             settled = entry.last + HURRIED if hurried else min(entry.last + SETTLE, entry.first + LONGEST)
         return max(settled, entry.not_before)
+
+
+def _numbers(batch: Batch) -> list[int]:
+    return [hint.oldest for hint in batch.hints] + ([batch.doubt] if batch.doubt else [])

@@ -21,12 +21,17 @@ BarrierState = Literal["current", "pending", "building"]
 class Barrier(NamedTuple):
     """The answer to "is everything written before now searchable?", and how long it took to say so.
 
-    `number` stands for what was waited for: with it the wait can be gone on with.
+    Attributes:
+        state: The answer.
+        waited_seconds: How long it took.
+        number: Stands for what was waited for: with it the wait can be gone on with.
+        named: All that an event named by itself is searchable: what is missing is being done in bulk.
     """
 
     state: BarrierState
     waited_seconds: float
     number: int = 0
+    named: bool = False
 
 
 class RootStatus(NamedTuple):

@@ -25,7 +25,7 @@ from indexerd.sync.deferred import Deferred
 from indexerd.sync.ledger import Known, Ledger, documents_of
 from indexerd.sync.memory import drop_cache, load_cache, save_cache
 from indexerd.sync.options import SyncOptions
-from indexerd.sync.pending import HURRIED, Batch, Hint, Kind, Pending, Writing
+from indexerd.sync.pending import HURRIED, NOBODY, Batch, Hint, Kind, Pending, Writing
 from indexerd.sync.problems import Standing
 from indexerd.sync.repair import Reads, Repaired
 from indexerd.sync.repairs import Repairs
@@ -179,14 +179,17 @@ class Stepper:
             batch = self._take(now)
         if batch is not None:
             self._work(batch)
-            # Who asked meanwhile need not wait for this step's publish.
-            self.repairs.serve(self._repair, self._tell)
-        if self.retry_at <= now:
-            self._put_back(self.writer.advance())
-            now = self.clock.monotonic()
-            due = self.writer.publish_due(now)
-            if due is not None and due <= now:
-                self._publish(now)
+        if self.retry_at > now:
+            return
+        if self.writer.is_publish_due():
+            self._publish(lambda _: self.writer.publish())
+        # One slice at most: whoever asks or saves meanwhile comes before the next.
+        self.repairs.serve(self._repair, self._tell)
+        self._put_back(self.writer.advance())
+        now = self.clock.monotonic()
+        due = self.writer.bulk_due(now)
+        if due is not None and due <= now:
+            self._publish(self.writer.publish_bulk)
 
     def failed(self, error: Exception) -> None:
         """Note that a step failed: the next one that takes anything comes after the back-off."""
@@ -204,7 +207,7 @@ class Stepper:
         # A timed wait may end a little early: a timer is not so urgent that it should be asked for twice.
         moments = [timer + TIMER_SLACK_SECONDS]
         hints = None if self.writer.redo and in_bulk else self.pending.next_due(surveys=not in_bulk)
-        publish = self.writer.publish_due(now)
+        publish = now if self.writer.is_publish_due() else self.writer.bulk_due(now)
         moments += [max(moment, self.retry_at) for moment in (hints, publish) if moment is not None]
         return min(max(0.0, min(moments) - now), threading.TIMEOUT_MAX)
 
@@ -231,10 +234,6 @@ class Stepper:
                 if wait > 0:
                     self.wake.wait(wait)
 
-    def is_quiet(self) -> bool:
-        """Return whether nothing is known that is not published. Call with the lock held."""
-        return not self.pending.count() and not self.writer.bulk_running()
-
     def save(self) -> None:
         """Write the fingerprints down, if there is anything new. Called by the stepping thread."""
         if self._unsaved:
@@ -251,7 +250,7 @@ class Stepper:
         now = self.clock.monotonic()
         if now < self.timetable.save:
             return False
-        if not self.is_quiet():
+        if self.pending.count() or self.writer.bulk_running():
             # Asked for later, not at once again: a store that refuses keeps things unpublished for long.
             self.timetable.save = now + FIRST_SAVE_SECONDS
             return False
@@ -259,34 +258,34 @@ class Stepper:
         return self._unsaved
 
     def _take(self, now: float) -> Batch | None:
-        if self.retry_at > now or (self.writer.redo and self.writer.bulk_running()):
+        in_bulk = self.writer.bulk_running()
+        if self.retry_at > now or (self.writer.redo and in_bulk):
             return None
-        if self.writer.bulk_running():
-            # A survey would list again what is still to be read; and little at a time, so that the run goes on beside
-            # it.
-            return self.pending.take(now, _BATCH_PATHS_IN_BULK, surveys=False)
-        return self.pending.take(now, _BATCH_PATHS)
+        # Amid a run a survey would list again what is still to be read; and little at a time, so that it goes on too.
+        return self.pending.take(now, _BATCH_PATHS_IN_BULK if in_bulk else _BATCH_PATHS, surveys=not in_bulk)
 
     def _work(self, batch: Batch) -> None:
         began = self.clock.monotonic()
         self._phase = "sync_failed"
         try:
-            if batch.reconcile:
-                self._renew_watch()
-            again = self.writer.take(batch)
+            if batch.reconcile and (self._overflows.pending() or self.watching.is_dead()):
+                self.watching.renew()
+            again, in_bulk = self.writer.take(batch)
         except Exception:
             with self.lock:
                 self.pending.undo(batch, began, began)
             raise
         self._put_back(again)
         self._unsaved = True
+        with self.lock:
+            if in_bulk:
+                self.pending.in_bulk(batch)
+            elif batch.oldest == NOBODY:
+                # As long again: what nobody waits for takes half of the time at most.
+                self.pending.rest(2 * self.clock.monotonic() - began)
         if batch.reconcile:
             self._reconciled(began)
         self._refresh_problems()
-
-    def _renew_watch(self) -> None:
-        if self._overflows.pending() or self.watching.is_dead():
-            self.watching.renew()
 
     def _watch_again(self, now: float) -> tuple[bytes, ...]:
         """Try again to watch where that was refused; return the folders to look into meanwhile."""
@@ -307,10 +306,11 @@ class Stepper:
                 self._overflows.scanned(now)
                 self.problems.clear("events_lost")
 
-    def _publish(self, now: float) -> None:
+    def _publish(self, publish: Callable[[float], list[Batch]]) -> None:
         self._phase = "publish_failed"
+        now = self.clock.monotonic()
         before, total = self.store.snapshot().generation, self.writer.total
-        batches = self.writer.publish(now)
+        batches = publish(now)
         self._report_drift(batches, self.writer.total.changes() - total.changes())
         self.retry_at = 0.0
         self._back_off.succeeded()

@@ -10,6 +10,7 @@ See: docs/operations.md (what happens at idle).
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import takewhile
 
 ROOT_CHECK_SECONDS = 1.0
 TIMER_SLACK_SECONDS = 0.005
@@ -105,16 +106,18 @@ class Timetable:
     def look_again(self, paths: Iterable[bytes], now: float) -> None:
         """Note files whose stat is too recent to trust; of several looks at one file the latest counts."""
         for path in paths:
+            # To the end: they are kept in the order in which they become due.
+            self._recent.pop(path, None)
             self._recent[path] = now + RECENT_SECONDS
 
     def recent_due(self, now: float) -> list[bytes]:
         """Return the files whose stat can be trusted from now on, and forget them."""
-        due = [path for path, moment in self._recent.items() if moment <= now]
+        due = list(takewhile(lambda path: self._recent[path] <= now, self._recent))
         for path in due:
             del self._recent[path]
         return due
 
     def next_moment(self, *, recent: bool = True) -> float:
         """Return the earliest moment at which anything is due, with or without files too recent to trust."""
-        first = min(self._recent.values(), default=float("inf")) if recent else float("inf")
+        first = next(iter(self._recent.values()), float("inf")) if recent else float("inf")
         return min(self.root_check, self.reconcile, self.sample, self.save, first)

@@ -1,10 +1,10 @@
 """The one writer: takes batches of hints, reads what they lead to, publishes, and says which batches are resolved.
 
-Owns: what is read at once and what in bulk, when a draft is published, which batches wait for which publish.
+Owns: what is read at once and what in bulk, when either is published, which batches wait for which publish.
 Knows nothing of: threads, locks, who waits, how failures are retried.
-Invariants: 1. a batch is resolved only after all it led to is published, or found to change nothing. 2. a newer read
-    of a file never overtakes an older one that is still under way. 3. while a set is redone for new settings nothing
-    of it is visible.
+Invariants: 1. a batch is resolved only after all it led to is published, or found to change nothing. 2. what is read at
+    once is published by itself, also amid a bulk run; of two reads of a file the newer counts, whichever is back
+    first. 3. while a set is redone for new settings nothing of it is visible.
 Purity: shell (through the cycle and the store).
 See: docs/consistency.md (the writer).
 """
@@ -27,6 +27,8 @@ from indexerd.sync.status import Progress
 # Above either of these a batch is read in bulk, so that an urgent file need not wait for its end.
 INLINE_FILES = 64
 INLINE_BYTES = 1 << 20
+# Amid a bulk run more files than a person saves at once join it: a burst becomes few generations.
+INLINE_FILES_IN_BULK = 16
 # One path takes 20 us to look at, one of a walk 10 us (2026-11-30), and folders named with their files are walked for
 # each.
 MANY_PATHS = 200
@@ -43,7 +45,7 @@ class Again(NamedTuple):
 
     Attributes:
         changing: Their writer was at work during the read: again when it is done.
-        busy: An older read of them is still under way: again when it is back.
+        busy: A bulk run is reading them just now: again when they are back.
     """
 
     changing: tuple[Taken, ...]
@@ -70,13 +72,17 @@ class Writer:
     redo: bool = False
     unfinished: bool = field(init=False)
     total: Tally = field(default_factory=Tally)
+    # What was read at once, and what was read in bulk.
     _draft: Draft = field(init=False)
+    _bulk_draft: Draft = field(init=False)
     _bulk: Bulk | None = None
     _open: list[Batch] = field(default_factory=list)
     _open_in_bulk: list[Batch] = field(default_factory=list)
-    _published_at: float | None = None
-    _bulk_began: float = 0.0
+    _bulk_due: float = 0.0
     _bulk_looked_ns: int = 0
+    _bulk_files: set[SourcePath] = field(default_factory=set)
+    # Files that were read at once since the bulk run took them in.
+    _overtaken: set[SourcePath] = field(default_factory=set)
     _recent: set[SourcePath] = field(default_factory=set)
     # When a file that had text was first seen empty.
     _emptied: dict[SourcePath, float] = field(default_factory=dict)
@@ -85,74 +91,104 @@ class Writer:
         snapshot = self.cycle.store.snapshot()
         self.redo = snapshot.generation > 0 and snapshot.settings != self.fingerprint
         self.unfinished = snapshot.generation == 0 or self.cycle.store.is_partial
-        self._draft = Draft(self.cycle.settings, self.fingerprint, replace_all=self.redo)
+        self._draft = Draft(self.cycle.settings, self.fingerprint)
+        self._bulk_draft = Draft(self.cycle.settings, self.fingerprint, replace_all=self.redo)
 
-    def take(self, batch: Batch) -> Again | None:
+    def take(self, batch: Batch) -> tuple[Again | None, bool]:
         """Look at what a batch names; read it at once if it is little, else begin to read it in bulk.
 
         Returns:
-            Files to be put back under the batch's number, if there are any.
+            Files to be put back under the batch's number, if there are any, and whether the rest is read in bulk.
         """
-        busy = self._bulk.busy() if self._bulk is not None else frozenset()
-        work = self._look(batch, busy)
-        self._draft.delete([path for path in work.tombstones if path not in busy], self.cycle.ledger)
-        seen = (*(file.want.source_path for file in work.read), *work.tombstones)
-        later = [path for path in seen if path in busy]
-        now = tuple(file for file in work.read if file.want.source_path not in busy) if later else work.read
-        if self.redo or _is_much(now):
-            self._begin_bulk(now)
+        draft = self._bulk_draft if self.redo else self._draft
+        work = self._look(batch, draft)
+        if not self.redo:
+            self._overtake(self._bulk_files_within(work.scope))
+        if self.redo or _is_much(work.read, INLINE_FILES if self._bulk is None else INLINE_FILES_IN_BULK):
+            self._bulk_draft.delete(work.tombstones, self.cycle.ledger)
+            busy = self._begin_bulk(work.read)
             self._open_in_bulk.append(batch)
-            return self._again([], later, batch.oldest)
+            return self._again([], busy, batch.oldest), True
         hints = {hint.path: hint for hint in batch.hints}
-        changed = self._read(now, hints)
+        self._draft.delete(work.tombstones, self.cycle.ledger)
         self._open.append(batch)
-        return self._again(changed, later, batch.oldest, hints)
+        changed = self._read(work.read, hints)
+        return self._again(changed, [], batch.oldest, hints), False
 
     def advance(self) -> Again | None:
-        """Take in what bulk reading has finished; return files to be put back, if there are any."""
-        if self._bulk is None:
+        """Take in one slice that bulk reading has finished; return files to be put back, if there are any."""
+        part = self._bulk.collect() if self._bulk is not None else None
+        if part is None:
             return None
-        changed = [path for part in self._bulk.collect() for path in self._receive(part, self._bulk_looked_ns)]
+        changed = self._receive(part, self._bulk_draft, self._bulk_looked_ns, self._overtaken)
         return self._again(changed, [], min((batch.oldest for batch in self._open_in_bulk), default=0))
 
-    def publish_due(self, now: float) -> float | None:
-        """Return the moment when `publish` should be called; None while there is nothing to publish or to resolve."""
-        if not self.bulk_running():
-            waiting = self._open or self._open_in_bulk or self._bulk is not None
-            return now if waiting or self._draft else None
-        if self.redo or not (self._draft or self._open):
-            return None
-        if self._open or self._draft.text_bytes >= DRAFT_BYTES:
-            return now
-        if self._published_at is None or self._published_at < self._bulk_began:
-            return self._bulk_began + FIRST_PUBLISH_SECONDS
-        return self._published_at + NEXT_PUBLISH_SECONDS
+    def is_publish_due(self) -> bool:
+        """Return whether `publish` should be called now: what was read at once never waits."""
+        return bool(self._open or self._draft)
 
-    def publish(self, now: float) -> list[Batch]:
-        """Publish the draft if it changes anything; return the batches that are resolved by it.
+    def publish(self) -> list[Batch]:
+        """Publish what was read at once if it changes anything; return the batches that are resolved by it.
+
+        Raises:
+            OSError: Nothing changed; call again later.
+            StoreError: As `OSError`.
+        """
+        whole = self._bulk is None and any(batch.reconcile for batch in self._open)
+        unfinished = self.unfinished and not whole
+        if self._draft.ready():
+            self._draft = self._published(self._draft, unfinished=unfinished)
+        self.unfinished = unfinished
+        resolved, self._open = self._open, []
+        return resolved
+
+    def bulk_due(self, now: float) -> float | None:
+        """Return the moment when `publish_bulk` should be called; None while it would change and resolve nothing."""
+        if self._bulk is None or not self._bulk.running():
+            return None if self._bulk is None else now
+        if self.redo or not self._bulk_draft:
+            return None
+        return now if self._bulk_draft.text_bytes >= DRAFT_BYTES else self._bulk_due
+
+    def publish_bulk(self, now: float) -> list[Batch]:
+        """Publish what bulk reading has given so far; end the run and return its batches if that was all.
 
         Raises:
             OSError: Nothing changed; call again later.
             StoreError: As `OSError`.
         """
         ended = not self.bulk_running()
-        looked_at_all = any(batch.reconcile for batch in (*self._open, *self._open_in_bulk))
-        unfinished = self.unfinished and not (ended and looked_at_all)
+        unfinished = self.unfinished and not (ended and any(batch.reconcile for batch in self._open_in_bulk))
         if self.redo:
-            self.cycle.keep_held(self._draft)
-        if self._draft.ready():
-            _, tally = self._draft.publish(self.cycle.store, self.cycle.ledger, partial=unfinished)
-            self.total += tally
-            self._published_at = now
+            self.cycle.keep_held(self._bulk_draft)
+        self._bulk_draft.give_way(self._overtaken, self.cycle.store.snapshot())
+        if self._bulk_draft.ready():
+            self._bulk_draft = self._published(self._bulk_draft, unfinished=unfinished)
             self.redo = False
-            self._draft = Draft(self.cycle.settings, self.fingerprint)
+        self._bulk_due = now + NEXT_PUBLISH_SECONDS
         self.unfinished = unfinished
-        resolved, self._open = self._open, []
-        if ended:
-            resolved += self._open_in_bulk
-            self._open_in_bulk = []
-            self.stop()
+        if not ended:
+            return []
+        resolved, self._open_in_bulk = self._open_in_bulk, []
+        self.stop()
         return resolved
+
+    def _published(self, draft: Draft, *, unfinished: bool) -> Draft:
+        """Publish a draft; return an empty one to go on with."""
+        _, tally = draft.publish(self.cycle.store, self.cycle.ledger, partial=unfinished)
+        self.total += tally
+        return Draft(self.cycle.settings, self.fingerprint)
+
+    def _bulk_files_within(self, scope: Collection[SourcePath]) -> set[SourcePath]:
+        """Return the files of the bulk run that a look has seen since, or has seen to be gone."""
+        found = self._bulk_files.intersection(scope)
+        folders = tuple(f"{path}/" if path else "" for path in scope if path not in found)
+        return found.union(path for path in self._bulk_files if path.startswith(folders)) if folders else found
+
+    def _overtake(self, paths: Iterable[SourcePath]) -> None:
+        """Note that files were read newer than the bulk run has read them, or will have."""
+        if self._bulk is not None:
+            self._overtaken.update(paths)
 
     def repair(self, reads: Reads) -> Repaired | None:
         """Publish what a query saw of some files, ahead of the draft; None while the whole set is redone.
@@ -163,11 +199,12 @@ class Writer:
         """
         if self.redo:
             return None
-        # Apart from the draft, which may be far from ready; a file that it has read would go back to that read later.
+        # A file that waits to be published would go back to that read.
         drafted = {path: read for path, read in reads.items() if self._draft.touches(path)}
         others = {path: read for path, read in reads.items() if path not in drafted}
         repaired = repair(others, self.cycle, self.fingerprint, self.writing, (INLINE_FILES, INLINE_BYTES))
         self.total += repaired.tally
+        self._overtake(repaired.published)
         left = {path for path, read in drafted.items() if not holds(repaired.snapshot, path, read)}
         return repaired._replace(left=repaired.left | left)
 
@@ -203,16 +240,22 @@ class Writer:
         bulk = self._bulk
         return Progress(bulk.done_files, bulk.total_files) if bulk is not None else None
 
+    def left(self) -> int:
+        """Return how many files are still to be read in bulk."""
+        progress = self.progress()
+        return progress.total - progress.done if progress is not None else 0
+
     def stop(self) -> None:
         """End a bulk run; what it had not yet given back is read another time."""
         bulk, self._bulk = self._bulk, None
+        self._bulk_files, self._overtaken = set(), set()
         if bulk is not None:
             bulk.stop()
 
-    def _look(self, batch: Batch, busy: Collection[SourcePath]) -> Work:
+    def _look(self, batch: Batch, draft: Draft) -> Work:
         if batch.reconcile or self._is_survey_cheaper(len(batch.hints)):
-            return self.cycle.survey(batch.hints, self._draft, busy, redo=self.redo)
-        return self.cycle.look(batch.hints, self._draft, busy)
+            return self.cycle.survey(batch.hints, draft, redo=self.redo)
+        return self.cycle.look(batch.hints, draft)
 
     def _is_survey_cheaper(self, paths: int) -> bool:
         """Return whether looking at everything costs less than looking at so many paths one by one."""
@@ -233,7 +276,7 @@ class Writer:
         looked_ns = self.cycle.clock.now_ns()
         wanted = [file.want for file in files]
         part = read_slice(wanted, self.cycle.sources, self.cycle.settings, is_unfinished)
-        return self._receive(part, looked_ns)
+        return self._receive(part, self._draft, looked_ns)
 
     def _is_just_emptied(self, want: Wanted, size_bytes: int, now: float) -> bool:
         """Return whether a file is empty for the first time: it is emptied before the kernel tells of a write."""
@@ -262,18 +305,37 @@ class Writer:
         )
         return again if again.changing or again.busy else None
 
-    def _receive(self, part: Slice, looked_ns: int) -> list[SourcePath]:
+    def _receive(
+        self, part: Slice, draft: Draft, looked_ns: int, overtaken: Collection[SourcePath] = ()
+    ) -> list[SourcePath]:
         self._recent.update(outcome.source_path for outcome in part.outcomes if outcome.stat is not None)
-        return self.cycle.receive(part, self._draft, looked_ns)
+        return self.cycle.receive(part, draft, looked_ns, overtaken)
 
-    def _begin_bulk(self, files: Sequence[Sized]) -> None:
+    def _begin_bulk(self, files: Sequence[Sized]) -> list[SourcePath]:
+        """Have files read in bulk; return those that have to wait, since they are being read just now."""
         if self._bulk is None:
             self._bulk = self.new_bulk()
-            self._bulk_began = self.cycle.clock.monotonic()
+            self._bulk_due = self.cycle.clock.monotonic() + FIRST_PUBLISH_SECONDS
             # Before any read of this run: a file changed since then counts as too recent to trust.
             self._bulk_looked_ns = self.cycle.clock.now_ns()
-        self._bulk.add(files)
+        busy = self._bulk.busy()
+        added = [file for file in files if file.want.source_path not in busy]
+        paths = {file.want.source_path for file in added}
+        # The read to come is newer than what overtook an earlier one.
+        self._bulk_draft.give_way(self._overtaken & paths, self.cycle.store.snapshot())
+        self._overtaken -= paths
+        # What is read twice in one run is compared with nothing: the first read may be published by then, or not.
+        twice = self._bulk_files & paths
+        self._bulk.add(
+            [file._replace(want=_anew(file.want)) if file.want.source_path in twice else file for file in added]
+        )
+        self._bulk_files |= paths
+        return [file.want.source_path for file in files if file.want.source_path in busy]
 
 
-def _is_much(files: Sequence[Sized]) -> bool:
-    return len(files) > INLINE_FILES or sum(file.size_bytes for file in files) > INLINE_BYTES
+def _anew(want: Wanted) -> Wanted:
+    return Wanted(want.source_path, size_bytes=want.size_bytes)
+
+
+def _is_much(files: Sequence[Sized], most: int) -> bool:
+    return len(files) > most or sum(file.size_bytes for file in files) > INLINE_BYTES

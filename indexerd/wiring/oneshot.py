@@ -34,7 +34,7 @@ class OneShot:
         """Compare everything with the disk, if that was not done yet."""
         if not self._compared:
             self._look(None)
-        return Barrier("current", 0.0)
+        return Barrier("current", 0.0, named=True)
 
     def repair(self, reads: Mapping[SourcePath, SourceRead | SourceFault], deadline: float) -> Snapshot | None:
         """Index what was seen of some files."""

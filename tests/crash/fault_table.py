@@ -223,9 +223,9 @@ FAULTS = [
     Fault(
         "what a refused sync took is given up",
         "sync/writer.py",
-        "            _, tally = self._draft.publish(",
+        "            self._draft = self._published(self._draft, unfinished=unfinished)\n",
         "            spent, self._draft = self._draft, Draft(self.cycle.settings, self.fingerprint)\n"
-        "            _, tally = spent.publish(",
+        "            self._published(spent, unfinished=unfinished)\n",
         ("tests/integration/test_sync_faults.py::test_a_publish_that_fails_changes_nothing_and_is_tried_again[EINTR]",),
     ),
     Fault(

@@ -690,7 +690,7 @@ def test_steps_of_a_first_index_leave_no_history(tmp_path, monkeypatch):
     """A first index that another process began is finished by this one: building until then, one generation after."""
     monkeypatch.setattr("indexerd.sync.writer.FIRST_PUBLISH_SECONDS", 0.0)
     monkeypatch.setattr("indexerd.sync.writer.NEXT_PUBLISH_SECONDS", 0.0)
-    monkeypatch.setattr("indexerd.sync.bulk.SLICE_FILES", 40)
+    monkeypatch.setattr("indexerd.sync.bulk.SLICE_FILES_HERE", 40)
     with Rig(tmp_path, watch=False) as rig:
         for number in range(200):
             rig.write(f"n{number:03}.md", f"text {number}")
@@ -711,7 +711,7 @@ def test_steps_of_a_first_index_leave_no_history(tmp_path, monkeypatch):
 def test_a_first_index_is_published_before_it_fills_the_memory(tmp_path, monkeypatch):
     """Each time as much is read as a draft may hold there is a generation, however little time has passed."""
     monkeypatch.setattr("indexerd.sync.writer.DRAFT_BYTES", 1000)
-    monkeypatch.setattr("indexerd.sync.bulk.SLICE_FILES", 40)
+    monkeypatch.setattr("indexerd.sync.bulk.SLICE_FILES_HERE", 40)
     with Rig(tmp_path, watch=False) as rig:
         for number in range(200):
             rig.write(f"n{number:03}.md", f"text {number:09}\n")

@@ -275,7 +275,7 @@ def test_nothing_happens_at_idle(rig):
     for number in range(200):
         rig.write(f"{number}.md", "text")
     rig.settle()
-    rig.until(lambda: not rig.loop._stepper.timetable._recent)
+    rig.until(lambda: not rig.loop._stepper.timetable._recent and not rig.loop._stepper.pending._idle)
     rig.settle()
     generation, steps = rig.generation(), []
     step = rig.loop._stepper.step
@@ -498,7 +498,7 @@ def test_a_file_too_recent_to_trust_is_read_again_by_itself(rig):
 @pytest.mark.slow
 def test_a_change_of_which_nothing_tells_is_found_by_the_rolling_sample(rig):
     """Bytes that changed under an unchanged stat are found when the sample comes by."""
-    rig.until(lambda: not rig.loop._stepper.timetable._recent)
+    rig.until(lambda: not rig.loop._stepper.timetable._recent and not rig.loop._stepper.pending._idle)
     path = rig.root / "n.md"
     edit_unseen(path, "FIRST")
     rig.loop._stepper.timetable.sample = 0.0

@@ -1,6 +1,6 @@
 """Hints wait, coalesce, become due and are resolved in order."""
 
-from indexerd.sync.pending import HURRIED, LONGEST, SETTLE, Hint, Kind, Pending
+from indexerd.sync.pending import HURRIED, IDLE_PATHS, LONGEST, SETTLE, Hint, Kind, Pending
 
 NOTE = b"/r/note.md"
 OTHER = b"/r/other.md"
@@ -200,13 +200,13 @@ def test_what_is_urgent_comes_alone():
 def test_a_batch_undone_is_as_if_it_had_not_been_taken():
     """Its paths and its wish to look at everything come again."""
     pending = Pending()
-    pending.add([Hint(NOTE)], 10.0)
+    pending.add([Hint(b"/r/%d" % place) for place in range(100)], 10.0)
     number = pending.doubt()
     pending.undo(pending.take(10.0, 100), 10.0, 11.0)
     assert pending.resolved_through() < 1
     assert pending.take(10.5, 100) is None
     batch = pending.take(11.0, 100)
-    assert (len(batch.hints), batch.reconcile) == (1, True)
+    assert (len(batch.hints), batch.reconcile) == (100, True)
     pending.done(batch)
     assert pending.resolved_through() == number
 
@@ -221,3 +221,55 @@ def test_amid_a_bulk_run_no_survey_is_handed_out():
     assert not batch.reconcile
     assert pending.next_due(surveys=False) is None
     assert pending.take(10.0, 100).reconcile
+
+
+def test_a_few_named_paths_do_not_wait_for_a_look_at_everything():
+    """They are handed out alone, then everything; many are looked at with everything."""
+    pending = Pending()
+    pending.add([Hint(NOTE)], 10.0)
+    pending.doubt()
+    assert [(len(batch.hints), batch.reconcile) for batch in (pending.take(10.0, 100), pending.take(10.0, 100))] == [
+        (1, False),
+        (0, True),
+    ]
+    pending.add([Hint(b"/r/%d" % number) for number in range(100)], 11.0)
+    pending.doubt()
+    batch = pending.take(11.0, 100)
+    assert (len(batch.hints), batch.reconcile) == (100, True)
+
+
+def test_what_nobody_waits_for_comes_last_and_in_portions():
+    """A thousand files to be looked at again are never before a named one, nor all at once, nor amid a bulk run."""
+    pending = Pending()
+    pending.add([Hint(b"/r/%d" % number, Kind.TOUCHED) for number in range(1000)], 10.0, idle=True)
+    pending.doubt()
+    pending.add([Hint(NOTE)], 10.0)
+    assert pending.take(10.0, 5000).hints[0].path == NOTE
+    assert pending.take(10.0, 5000, surveys=False) is None
+    assert pending.next_due(surveys=False) is None
+    assert pending.take(10.0, 5000).reconcile
+    portion = pending.take(10.0, 5000)
+    assert [hint.path for hint in portion.hints] == [b"/r/%d" % number for number in range(IDLE_PATHS)]
+    pending.rest(11.0)
+    assert (pending.take(10.5, 5000), pending.next_due()) == (None, 11.0)
+    pending.add([Hint(b"/r/999")], 10.5)
+    assert [hint.path for hint in pending.take(10.5, 5000).hints] == [b"/r/999"]
+    left = 0
+    while (batch := pending.take(11.0, 5000)) is not None:
+        left += len(batch.hints)
+    assert left == 1000 - IDLE_PATHS - 1
+
+
+def test_what_is_done_in_bulk_holds_up_nobody_who_waits_for_named_paths():
+    """A bulk run counts as pending to its end, but what is named meanwhile is resolved before."""
+    pending = Pending()
+    pending.doubt()
+    run = pending.take(10.0, 100)
+    assert pending.named_through() < pending.last()
+    pending.in_bulk(run)
+    number = pending.add([Hint(NOTE)], 10.0)
+    assert pending.named_through() < number
+    pending.done(pending.take(10.0, 100, surveys=False))
+    assert (pending.named_through(), pending.resolved_through(), pending.count()) == (number, 0, 1)
+    pending.done(run)
+    assert (pending.resolved_through(), pending.count()) == (number, 0)
