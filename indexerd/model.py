@@ -43,8 +43,7 @@ class Root(NamedTuple):
     prefixed: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FrontMatterKeys:
+class FrontMatterKeys(NamedTuple):
     """Which front-matter keys carry which meaning. All other keys are metadata to filter by."""
 
     title: tuple[str, ...] = ("title",)

@@ -10,7 +10,7 @@ See: docs/operations.md (configuration).
 import os
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from indexerd.config import PROJECT_FILE, Config, Given, Places, find_places, parse_config
 from indexerd.errors import ConfigError
@@ -20,8 +20,7 @@ from indexerd.model import Root
 _MAX_SETTINGS_BYTES = 1 << 20
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class Place(NamedTuple):
     """What surrounds a command."""
 
     environ: Mapping[str, str]

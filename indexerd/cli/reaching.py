@@ -11,8 +11,7 @@ See: docs/operations.md (finding the daemon).
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
-from typing import Protocol, cast
+from typing import NamedTuple, Protocol, cast
 
 from indexerd.cli.holders import holding_processes, sockets_of_holder
 from indexerd.cli.place import Place
@@ -38,8 +37,7 @@ class Backend(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Selection:
+class Selection(NamedTuple):
     """Which watch set a command means, as flags say. Empty means not given."""
 
     socket: str = ""

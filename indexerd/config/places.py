@@ -11,7 +11,7 @@ import hashlib
 import posixpath
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from indexerd.model import Root
 
@@ -21,8 +21,7 @@ _LABELLED = re.compile(r"(?P<label>[^/=\x00-\x1f\x7f]+)=(?P<path>.+)", re.DOTALL
 _NOT_NAME = re.compile(r"[^a-z0-9]+")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Places:
+class Places(NamedTuple):
     """The directories of one user.
 
     Attributes:

@@ -11,7 +11,7 @@ See: docs/protocol.md (errors, limits).
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from indexerd.errors import BusyError, IndexerdError, RequestError, ShutdownError, StoreError, UnknownFieldError
 
@@ -44,8 +44,7 @@ RPC_NUMBERS: Mapping[str, int] = MappingProxyType(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class Limits(NamedTuple):
     """What one connection may cost.
 
     Attributes:
@@ -61,8 +60,7 @@ class Limits:
     items: int = 20_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class Request(NamedTuple):
     """One call. `wants_reply` is False for a notification: it is carried out and never answered."""
 
     id: MessageId
@@ -85,8 +83,7 @@ class WireError:
         return RPC_NUMBERS[self.code]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fault:
+class Fault(NamedTuple):
     """A message that is not a request.
 
     After a fatal one the connection cannot be understood any more: answer, close.

@@ -9,7 +9,6 @@ See: docs/evidence.md (abstention), benchmarks/bench_quality.py for the figures.
 
 import re
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from indexerd.analysis import QueryWord
@@ -48,8 +47,7 @@ class Unit(NamedTuple):
     is_run: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Judgement:
+class Judgement(NamedTuple):
     """What words tell about a question.
 
     Attributes:

@@ -12,7 +12,7 @@ See: docs/search.md.
 import weakref
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -184,13 +184,13 @@ class _Search:
             evidence=None,
         )
         if self.request.evidence and (reason := self._abstention(base, selection, judgement)):
-            return replace(base, rejected=(), abstained=True, abstention_reason=reason)
+            return base._replace(rejected=(), abstained=True, abstention_reason=reason)
         around = self.around
         maker = HitMaker(
             self.ranking, self.languages, around.sources, around.roots, around.rules, explain=self.request.explain
         )
         hits = maker.hits(selection.accepted, present)
-        return self._with_evidence(base, selection, hits) if self.request.evidence else replace(base, hits=hits)
+        return self._with_evidence(base, selection, hits) if self.request.evidence else base._replace(hits=hits)
 
     def _first(self) -> _First:
         """Return how many candidates there are, and the first of them by score."""
@@ -293,8 +293,7 @@ class _Search:
                 )
                 counts[code] += 1
                 rejected.append(Rejected(hit.chunk_id, hit.source_path, code, REASONS[code]))
-        return replace(
-            base,
+        return base._replace(
             hits=tuple(kept),
             rejected=tuple(rejected[:NAMED]),
             rejected_counts=dict(sorted(counts.items())),

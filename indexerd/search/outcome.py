@@ -10,7 +10,6 @@ See: docs/protocol.md (result of query and evidence).
 
 import datetime
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal, NamedTuple
 
@@ -174,8 +173,7 @@ class Omitted(NamedTuple):
     code: RejectionCode
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EvidenceSet:
+class EvidenceSet(NamedTuple):
     """A guard and blocks within a budget. `prompt` is the guard, then the blocks, as counted."""
 
     evidence_set_id: str
@@ -188,8 +186,7 @@ class EvidenceSet:
     prompt_tokens: int | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SearchOutcome:
+class SearchOutcome(NamedTuple):
     """Everything one search has to say.
 
     Attributes:

@@ -9,8 +9,7 @@ See: docs/protocol.md (query, evidence).
 
 import datetime
 import re
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from indexerd.errors import RequestError
 
@@ -20,8 +19,7 @@ SORTS: tuple[Sort, ...] = ("score", "modified", "path")
 DEFAULT_BUDGET_CHARS = 12_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SearchRequest:
+class SearchRequest(NamedTuple):
     """One search.
 
     Attributes:

@@ -10,8 +10,7 @@ See: docs/operations.md (rules).
 import datetime
 import weakref
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -24,8 +23,7 @@ if TYPE_CHECKING:
     from indexerd.store.segment import Segment
 
 
-@dataclass(frozen=True, slots=True)
-class Caller:
+class Caller(NamedTuple):
     """What decides the base view: the same for every query a caller sends on one day."""
 
     roles: frozenset[str]

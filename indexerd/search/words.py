@@ -8,8 +8,7 @@ Purity: pure.
 See: docs/search.md (ranking).
 """
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -22,8 +21,7 @@ if TYPE_CHECKING:
 NAME_TERM_PREFIX = "\x00"
 
 
-@dataclass(frozen=True, slots=True)
-class QueryWords:
+class QueryWords(NamedTuple):
     """What a query text searches for.
 
     Attributes:

@@ -14,8 +14,7 @@ import asyncio
 import logging
 from collections.abc import Callable
 from concurrent.futures import Future
-from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from indexerd.protocol.connection import Connection
 from indexerd.protocol.messages import Fault, MessageId, Payload, Request, WireError, wire_error
@@ -24,8 +23,7 @@ from indexerd.service.callers import Caller, Peer
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class Limits(NamedTuple):
     """What the socket may be used for.
 
     Attributes:
@@ -67,8 +65,7 @@ class Dispatch(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Hall:
+class Hall(NamedTuple):
     """What a connection needs of the house it is in."""
 
     service: Dispatch

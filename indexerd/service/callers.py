@@ -12,6 +12,7 @@ See: docs/protocol.md (callers), docs/threat-model.md.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import NamedTuple
 
 from indexerd.errors import ForbiddenError
 
@@ -19,8 +20,7 @@ _ROOT_UID = 0
 _NOBODY: Mapping[int, tuple[str, ...]] = MappingProxyType({})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Peer:
+class Peer(NamedTuple):
     """The process at the other end, as the kernel named it when it connected. Decisions never use its pid."""
 
     uid: int
@@ -28,8 +28,7 @@ class Peer:
     groups: frozenset[int] = frozenset()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Caller:
+class Caller(NamedTuple):
     """A peer that was let in.
 
     Attributes:

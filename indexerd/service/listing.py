@@ -11,8 +11,8 @@ See: docs/protocol.md (documents, generations).
 import datetime
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import accumulate
+from typing import NamedTuple
 
 from indexerd.access.rights import admits, effective_metadata, rights
 from indexerd.digests import document_id
@@ -32,8 +32,7 @@ _PAGE, _LARGEST_PAGE = 1000, 5000
 _PAGE_BYTES = 4 << 20
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Wanted:
+class _Wanted(NamedTuple):
     roles: frozenset[str]
     as_of: datetime.date
     tags: tuple[str, ...]

@@ -8,8 +8,7 @@ See: ARCHITECTURE.md (the composition root).
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from indexerd.access.rights import AccessRules
 from indexerd.model import Root, Settings, SourcePath
@@ -100,8 +99,7 @@ class Synchroniser(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Identity:
+class Identity(NamedTuple):
     """Which daemon this is, for its owner."""
 
     profile: str
@@ -110,8 +108,7 @@ class Identity:
     pid: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Parts:
+class Parts(NamedTuple):
     """Everything the service works with.
 
     Attributes:

@@ -10,7 +10,6 @@ See: docs/protocol.md (generation), docs/consistency.md (replay).
 
 import datetime
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import NamedTuple
 
 from indexerd.errors import RequestError
@@ -44,7 +43,7 @@ def recall(parts: Parts, request: SearchRequest, generation: int) -> Recalled:
     day = request.as_of or _day_of(published_at_ns)
     hidden = hidden_today(snapshot, past.current, past.last_versions(generation), request.roles, parts.access)
     outcome = parts.engine(
-        snapshot, replace(request, as_of=day), held=hidden, building=False, seen={}, now=past.current
+        snapshot, request._replace(as_of=day), held=hidden, building=False, seen={}, now=past.current
     )
     about: Json = {
         "published_at": moment(published_at_ns),

@@ -9,9 +9,8 @@ See: docs/protocol.md (query, evidence), docs/consistency.md (the barrier), docs
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from indexerd.errors import GenerationError, RequestError
 from indexerd.model import SourcePath
@@ -43,8 +42,7 @@ _NOTHING: Mapping[SourcePath, Seen] = MappingProxyType({})
 _PER_DOCUMENT_PEOPLE, _PER_DOCUMENT_EVIDENCE = 3, 2
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class Asked(NamedTuple):
     """A query as a caller sent it.
 
     Attributes:
@@ -109,8 +107,7 @@ def _with_evidence_fields(request: SearchRequest, fields: Fields) -> SearchReque
     chars, tokens = fields.integer("budget_chars", low=1), fields.integer("budget_tokens", low=1)
     if chars is not None and tokens is not None:
         raise RequestError("give budget_chars or budget_tokens, not both")
-    return replace(
-        request,
+    return request._replace(
         budget_chars=chars if chars is not None else DEFAULT_BUDGET_CHARS,
         budget_tokens=tokens,
         context=_context(fields),
@@ -137,15 +134,13 @@ def _context(fields: Fields) -> int | Literal["section"]:
     return "section" if fields.is_word("context", "section") else fields.integer("context", 0, high=10_000) or 0
 
 
-@dataclass(frozen=True, slots=True)
-class _Found:
+class _Found(NamedTuple):
     snapshot: Snapshot
     outcome: SearchOutcome
     historical: Json | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class _Timing:
+class _Timing(NamedTuple):
     barrier: Barrier
     waited: float
     took: float

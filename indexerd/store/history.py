@@ -8,7 +8,6 @@ See: docs/on-disk-format.md (history), docs/protocol.md (generations).
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from indexerd.errors import CorruptionError, FormatVersionError, GenerationError
@@ -71,8 +70,7 @@ class DeletedDocument(NamedTuple):
     generation: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Past:
+class Past(NamedTuple):
     """What a reader of older generations holds on to.
 
     Attributes:

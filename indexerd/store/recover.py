@@ -12,7 +12,7 @@ See: docs/consistency.md (recovery).
 import errno
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, TypeVar
+from typing import Literal, NamedTuple, TypeVar
 
 from indexerd.digests import fast_digest
 from indexerd.errors import CorruptionError, FormatVersionError
@@ -39,8 +39,7 @@ Value = TypeVar("Value")
 Fault = CorruptionError | FormatVersionError
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OpeningReport:
+class OpeningReport(NamedTuple):
     """What was found when the store was opened.
 
     Attributes:

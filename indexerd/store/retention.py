@@ -9,8 +9,7 @@ See: docs/operations.md (history).
 """
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from indexerd.store.slots import KeptGeneration
 
@@ -25,8 +24,7 @@ MIN_LIMIT_BYTES = 4 << 20
 MAX_PINNED = 8192
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class History:
+class History(NamedTuple):
     """Which older generations are kept.
 
     Attributes:

@@ -7,13 +7,12 @@ Purity: pure, save that counters count.
 See: docs/operations.md (status).
 """
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from indexerd.store.state import State
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoreStatistics:
+class StoreStatistics(NamedTuple):
     """The store at one moment.
 
     Attributes:

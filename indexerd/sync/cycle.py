@@ -11,7 +11,7 @@ See: docs/consistency.md (looking and reading).
 
 import os
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple, Protocol
 
 from indexerd.errors import CorruptionError
@@ -55,8 +55,7 @@ class Work(NamedTuple):
     scope: tuple[SourcePath, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cycle:
+class Cycle(NamedTuple):
     """Looks and reads for one store; holds no state of its own."""
 
     roots: tuple[Root, ...]

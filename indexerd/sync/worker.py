@@ -85,7 +85,7 @@ def encode_brief(brief: Brief) -> bytes:
     """Return a brief as bytes."""
     settings, keys = brief.settings, brief.settings.keys
     roots = [[root.label, os.fsencode(root.path), root.prefixed] for root in brief.roots]
-    names = [list(getattr(keys, name)) for name in FrontMatterKeys.__dataclass_fields__]
+    names = list(map(list, keys))
     languages = [list(pair) for pair in settings.languages]
     values = [settings.max_chars, list(settings.formats), settings.language, languages, names]
     return pack([roots, brief.max_file_bytes, values])
@@ -98,7 +98,7 @@ def decode_brief(data: bytes) -> Brief:
         unpack(data, _WHERE),
     )
     max_chars, formats, language, languages, names = values
-    keys = FrontMatterKeys(**dict(zip(FrontMatterKeys.__dataclass_fields__, map(tuple, names), strict=True)))
+    keys = FrontMatterKeys._make(map(tuple, names))
     settings = Settings(
         max_chars=max_chars,
         formats=tuple(formats),

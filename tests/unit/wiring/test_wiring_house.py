@@ -1,7 +1,5 @@
 """How a configuration becomes the parts of a watch set."""
 
-import dataclasses
-
 from indexerd import config, store
 from indexerd.access import AccessRules
 from indexerd.config import Config, RootRules, Socket
@@ -28,7 +26,7 @@ def test_the_whole_schedule_of_history_reaches_the_store():
     """Each key of [history] is the value of the same name in the store."""
     values = dict(zip(("generations", "minutes", "hours", "days", "evidence_days"), range(1, 6), strict=True))
     given = config.History(**values, max_ratio=0.5)
-    assert dataclasses.asdict(history_of(configured(history=given))) == {**values, "max_ratio": 0.5}
+    assert history_of(configured(history=given))._asdict() == {**values, "max_ratio": 0.5}
 
 
 def test_configuration_and_store_have_one_default_of_history():
