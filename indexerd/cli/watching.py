@@ -146,16 +146,20 @@ def stop_command(**flags: object) -> int:
     """End a running daemon; returns when it is gone."""
     client = reach_daemon(take_selection(flags), here())
     try:
-        process = _process_of(client.call("status"))
+        status = client.call("status")
+        process = _process_of(status)
         client.call("shutdown")
     finally:
         client.close()
+    daemon = escape(f"profile {status.get('profile')}, pid {status.get('pid')}, socket {status.get('socket')}")
     if process is None:
+        write(2, f"indexerd: told to stop: {daemon}\n".encode())
         return 0
     is_gone = bool(select.select([process], [], [], _STOP_SECONDS)[0])
     os.close(process)
     if not is_gone:
         raise BusyError(f"the daemon was told to stop and still runs after {_STOP_SECONDS} s: see its log")
+    write(2, f"indexerd: stopped: {daemon}\n".encode())
     return 0
 
 

@@ -60,6 +60,10 @@ class _First(NamedTuple):
 _FIRST: "weakref.WeakKeyDictionary[View, Recent[tuple[QueryWords, int], _First]]" = weakref.WeakKeyDictionary()
 # Candidates among which abstention looks for other topics that cover the question as well.
 _COMPARED: Final = 30
+# Where blocks do not fit, how often more passages are tried, and how many at least: a budget that is nearly spent is no
+# reason to prove the whole ranking.
+_MORE_WALKS: Final = 3
+_LEAST_MORE: Final = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,9 +166,26 @@ class _Search:
     def outcome(self) -> SearchOutcome:
         """Take the steps in order."""
         total, first = self._first()
+        k = self.request.k
         selection = Selection(self.view, self.request, self.prover, self._share_of, self._is_unsafe)
-        selection.walk(self._ordered(first), total)
+        selection.begin(self._ordered(first), total)
+        may_be_more = selection.walk(k)
         self._account_withheld(selection.account)
+        found = self._outcome(selection, total)
+        for _ in range(_MORE_WALKS):
+            missing = k - len(found.evidence.blocks) if found.evidence is not None else 0
+            if not may_be_more or missing <= 0:
+                break
+            # A passage whose block does not fit is none of the k: a smaller one may follow.
+            may_be_more = selection.walk(len(selection.accepted) + max(missing, _LEAST_MORE))
+            found = self._outcome(selection, total)
+        if k and self.request.trace:
+            selection.name_the_rest()
+            found = self._outcome(selection, total)
+        return found
+
+    def _outcome(self, selection: Selection, total: int) -> SearchOutcome:
+        """Return what follows from what was selected so far."""
         present = self.ranking.present([one.candidate for one in selection.accepted])
         judgement, coverage = self._judge(present)
         base = SearchOutcome(
@@ -281,13 +302,21 @@ class _Search:
         """Put the hits into blocks; hits without a block are no hits."""
         request = self.request
         items = items_of(self.view, selection.accepted, hits, request.context)
-        made = evidence_set(request.text, items, base.unmatched, request.budget_chars, request.budget_tokens)
+        made = evidence_set(
+            request.text, items, base.unmatched, request.budget_chars, request.budget_tokens, most=request.k
+        )
         given = {block.chunk_id: block for block in made.blocks}
         kept = [hit._replace(n=n) for n, hit in enumerate((h for h in hits if h.chunk_id in given), start=1)]
         counts = Counter(base.rejected_counts)
         rejected = list(base.rejected)
+        placed = 0
         for hit in hits:
-            if hit.chunk_id not in given:
+            if request.k and placed == request.k:
+                # What lies behind the last block was not asked for.
+                break
+            if hit.chunk_id in given:
+                placed += 1
+            else:
                 code: RejectionCode = (
                     "budget_exceeded" if hit.chunk_id in {i.chunk_id for i in items} else "duplicate_evidence"
                 )

@@ -130,10 +130,10 @@ class Budget:
         return True
 
 
-def evidence_set(
-    query: str, items: Sequence[Item], missing: Sequence[str], chars: int, tokens: int | None
+def evidence_set(  # noqa: PLR0913 - one for each thing that decides about it
+    query: str, items: Sequence[Item], missing: Sequence[str], chars: int, tokens: int | None, *, most: int = 0
 ) -> EvidenceSet:
-    """Put as many whole blocks as fit behind the guard, in order.
+    """Put as many whole blocks as fit behind the guard, in order, and no more than `most` (0: any number).
 
     Raises:
         BudgetError: The budget cannot hold the guard: raise it.
@@ -146,6 +146,8 @@ def evidence_set(
     blocks: list[Block] = []
     omitted: list[Omitted] = []
     for item in items:
+        if most and len(blocks) == most:
+            break
         block = _fitting(item, len(blocks) + 1, budget)
         if block is None:
             smallest = item.narrow or item

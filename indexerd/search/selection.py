@@ -9,7 +9,7 @@ See: docs/search.md (selection).
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final, NamedTuple
 
 from indexerd.digests import chunk_id, document_id
@@ -65,6 +65,8 @@ class Selection:
         is_unsafe: Callable[[Candidate], bool],
     ) -> None:
         self._view, self._request, self._prover = view, request, prover
+        self._candidates: Iterator[Candidate] = iter(())
+        self._total = self._examined = 0
         self._share_of, self._is_unsafe = share_of, is_unsafe
         self._texts: set[ContentHash] = set()
         self._given: Counter[SourcePath] = Counter()
@@ -72,22 +74,40 @@ class Selection:
         self.account = Account()
         self.hidden = 0
 
-    def walk(self, candidates: Iterable[Candidate], total: int) -> None:
-        """Accept candidates until there are k of them; `total` is how many there are."""
-        k = self._request.k
-        most = 10 * k + 100
-        for examined, candidate in enumerate(candidates):
-            if k and len(self.accepted) >= k:
-                if not self._request.trace or examined >= most:
-                    return
-                self._reject(candidate, "top_k_reached")
-                continue
-            if k and examined >= most:
-                self.account.counts["examined_limit"] = total - examined
-                return
+    def begin(self, candidates: Iterable[Candidate], total: int) -> None:
+        """Stand before the first of some candidates, which come in rank order; `total` is how many there are."""
+        self._candidates, self._total, self._examined = iter(candidates), total, 0
+
+    def walk(self, wanted: int) -> bool:
+        """Accept candidates until there are so many (0 for all); go on where the last walk ended.
+
+        Returns:
+            Whether there are so many, so that there may be more.
+        """
+        while not wanted or len(self.accepted) < wanted:
+            candidate = self._next()
+            if candidate is None:
+                return False
             code = self._examine(candidate)
             if code is not None:
                 self._reject(candidate, code)
+        return True
+
+    def name_the_rest(self) -> None:
+        """Account for the candidates behind the last one that was wanted."""
+        while (candidate := self._next(counted=False)) is not None:
+            self._reject(candidate, "top_k_reached")
+
+    def _next(self, *, counted: bool = True) -> Candidate | None:
+        """Return the next candidate; None at the end, and where enough was looked at."""
+        k = self._request.k
+        candidate = next(self._candidates, None)
+        if candidate is None or (k and self._examined >= 10 * k + 100):
+            if candidate is not None and counted:
+                self.account.counts["examined_limit"] = self._total - self._examined
+            return None
+        self._examined += 1
+        return candidate
 
     def _examine(self, candidate: Candidate) -> RejectionCode | None:
         """Accept a candidate, or say why not. The reasons that need no reading come first."""

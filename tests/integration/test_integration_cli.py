@@ -569,7 +569,9 @@ def test_a_state_directory_leads_to_the_daemon_that_holds_it(home):
     found = home.run("query", "socket", *named, cwd="/")
     assert (found.returncode, found.stderr) == (0, b""), found
     assert home.json("sync", home.docs, *named)["documents_unchanged"] == 3
-    assert home.run("stop", *named, cwd="/").returncode == 0
+    stopped = home.run("stop", *named, cwd="/")
+    assert stopped.returncode == 0
+    assert "stopped: profile " in str(stopped.stderr)
 
 
 def test_help_shows_the_groups(home):

@@ -359,3 +359,23 @@ def test_lone_surrogates_and_odd_times_do_not_break_a_reply():
     for moment in (-(2**70), 2**70, 0):
         assert iso_utc(moment).endswith("Z")
     assert iso_utc(1_700_000_000_123_456_789) == "2023-11-14T22:13:20.123Z"
+
+
+@pytest.mark.parametrize("k", [1, 2])
+def test_a_passage_whose_block_does_not_fit_is_none_of_the_k(k):
+    """A line longer than the budget is left out and named; the k blocks are those that fit."""
+    notes = {"long.md": "quokka wombat " * 12_000 + "\n", "a.md": "quokka wombat one\n", "b.md": "quokka two\n"}
+    notes |= {f"more{n}.md": f"nothing of interest {n}\n" for n in range(20)}
+    outcome = Library(notes).query("quokka wombat", evidence=True, k=k)
+    assert sorted(block.citation.source_path for block in outcome.evidence.blocks) == ["a.md", "b.md"][:k]
+    assert [one.citation.source_path for one in outcome.evidence.omitted] == ["long.md"]
+    assert outcome.rejected_counts["budget_exceeded"] == 1
+    assert len(outcome.hits) == k
+
+
+def test_evidence_ends_at_k_where_everything_fits():
+    """No further passage is proved or counted once k blocks are placed."""
+    notes = {f"{n}.md": f"quokka {n}\n" for n in range(30)}
+    outcome = Library(notes).query("quokka", evidence=True, k=3)
+    assert len(outcome.evidence.blocks) == len(outcome.hits) == 3
+    assert outcome.rejected_counts == {}
