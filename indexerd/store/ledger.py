@@ -21,7 +21,7 @@ from indexerd.store.publish import commit
 from indexerd.store.recover import OpeningReport
 from indexerd.store.slots import KnownRoot
 from indexerd.store.staging import Staging
-from indexerd.store.state import State
+from indexerd.store.state import State, pinned
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,16 +67,24 @@ class Origin:
     damaged: frozenset[str] = field(default_factory=frozenset)
 
 
+# Evidence that is asked for again and again is pinned once a day.
+_PIN_SLACK_NS = 24 * 3600 * 10**9
+
+
 class Ledger:
     """Holds the state. `state` may be read by any thread; all else under `lock`."""
 
-    def __init__(self, fs: StoreFilesystem, clock: Clock, staging: Staging, state: State, numbers: Numbers) -> None:
-        """Start from what was found on disk."""
+    def __init__(  # noqa: PLR0913 - what the store was opened with
+        self, fs: StoreFilesystem, clock: Clock, staging: Staging, state: State, numbers: Numbers, *, pin_ns: int
+    ) -> None:
+        """Start from what was found on disk; `pin_ns` is how long evidence keeps a generation."""
         self._fs, self._clock, self._staging = fs, clock, staging
         self._revision = numbers.revision
         self.state = state
         self.highest, self.ceiling = numbers.highest, numbers.ceiling
         self.unsynced = Unsynced()
+        self._pin_ns = pin_ns
+        self._pins: set[int] = set()
         # Guards the exchange of `state` with the move of `latest`. Held for short; inside only staging's lock is taken.
         self.lock = threading.RLock()
 
@@ -93,6 +101,9 @@ class Ledger:
             OSError: Nothing changed.
         """
         assert new.slot is not None
+        pins = frozenset(self._pins)
+        new = pinned(new, pins, self._clock.now_ns() + self._pin_ns)
+        assert new.slot is not None
         slot = replace(new.slot, revision=self._revision + 1, ceiling=self.ceiling, closed=False)
         try:
             moved = commit(self._fs, self._staging, slot, SlotName.LATEST, flush=False)
@@ -101,8 +112,25 @@ class Ledger:
             raise
         self.state = replace(new, slot=moved)
         self._revision = moved.revision
+        self._pins -= pins
         self._staging.release([*undo, *staged])
         self.note_unsynced(written)
+
+    def pin(self, generation: int) -> None:
+        """Keep a generation for some time, since evidence named it; written with the next commit. Takes no lock."""
+        kept = (
+            next((one for one in self.state.slot.kept if one.generation == generation), None)
+            if self.state.slot
+            else None
+        )
+        if kept is not None and kept.pinned_until_ns - self._clock.now_ns() < self._pin_ns - _PIN_SLACK_NS:
+            self._pins.add(generation)
+
+    def keep_pins(self) -> None:
+        """Commit the pins that no commit took along. Raises `OSError` if nothing changed."""
+        with self.lock:
+            if self._pins:
+                self.exchange(self.state)
 
     def note_unsynced(self, written: int) -> None:
         """Remember that a power cut would take more than before."""

@@ -9,6 +9,7 @@ See: docs/on-disk-format.md (manifest).
 """
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from indexerd.errors import CorruptionError
@@ -17,6 +18,12 @@ from indexerd.store.layout import FileName, Kind
 
 MAGIC = b"IDXDMANI"
 FORMAT_VERSION = 2
+
+
+# Each checkpoint asks for the name of every file of every kept generation, hundreds of times the same.
+@lru_cache(maxsize=4096)
+def _name(kind: Kind, serial: int, digest: bytes) -> str:
+    return str(FileName(kind, serial, digest))
 
 
 class FileRef(NamedTuple):
@@ -34,7 +41,7 @@ class FileRef(NamedTuple):
 
     def name(self, kind: Kind) -> str:
         """Return the name of the file in the state directory."""
-        return str(FileName(kind, self.serial, self.digest))
+        return _name(kind, self.serial, self.digest)
 
 
 class SegmentRef(NamedTuple):

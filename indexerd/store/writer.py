@@ -43,7 +43,6 @@ from indexerd.store.state import (
     manifest_of,
     merged_parts,
     new_kept,
-    pinned,
     published,
     with_manifest,
 )
@@ -74,15 +73,13 @@ class Store:
         self.known_roots = origin.roots
         self._staging = origin.staging
         self._durability = origin.durability
-        self._ledger = Ledger(fs, clock, origin.staging, origin.state, origin.numbers)
+        self._ledger = Ledger(fs, clock, origin.staging, origin.state, origin.numbers, pin_ns=history.pin_ns)
         self._checkpoints = Checkpoints(fs, clock, origin.staging, self._ledger, origin.durability, history=history)
         self.healing = Healing(fs, clock, self._ledger, self._checkpoints, origin.durability)
-        self._pin_ns = history.pin_ns
         self._counters = self._checkpoints.counters
         self._damaged = origin.damaged
         self._merger = origin.merger
         self._versions = origin.versions
-        self._pins: set[int] = set()
         self._large_at = float("-inf")
         # One merge or erasure at a time. Taken before the checkpoints' lock, and that before the ledger's.
         self._merge_lock = threading.Lock()
@@ -237,8 +234,8 @@ class Store:
             return collect_garbage(self._fs, self._live_names, self._damaged)
 
     def pin(self, generation: int) -> None:
-        """Keep a generation for the days that history says, since evidence named it; written with the next publish."""
-        self._pins.add(generation)
+        """Keep a generation for the days that history says, since evidence named it; written at the next publish."""
+        self._ledger.pin(generation)
 
     def past(self) -> Past:
         """Return what is kept of older generations, as of now."""
@@ -283,6 +280,9 @@ class Store:
             OSError, DurabilityUnknownError, CorruptionError: The last generations may not outlive a power cut.
         """
         try:
+            # What cannot be written keeps its place in the schedule: no reason to fail for.
+            with contextlib.suppress(OSError):
+                self._ledger.keep_pins()
             if self._checkpoints.closed():
                 return
             self._merge_small()
@@ -315,14 +315,12 @@ class Store:
         manifest = manifest_of(generation, prepared.settings, parts, self._versions)
         ref = write_manifest(self._staging, manifest)
         kept = new_kept(generation, ref, self._clock.now_ns(), prepared.change, partial=prepared.partial)
-        kept_for_evidence = pinned(state, self._pins, kept.published_at_ns + self._pin_ns)
-        new = published(kept_for_evidence, manifest, parts, kept, roots=self.known_roots)
+        new = published(state, manifest, parts, kept, roots=self.known_roots)
         name = ref.name(Kind.MANIFEST)
         written = ref.length + prepared.length_bytes
         staged = [one.ref.name for one in prepared.stored]
         self._ledger.exchange(new, undo=[name], staged=staged, written=written)
         self._ledger.highest = generation
-        self._pins.clear()
         self._counters.made_publish()
 
     # Merging.

@@ -367,6 +367,27 @@ def test_pinned_generations_outlive_the_schedule(fs, clock):
     assert [one.generation for one in store.generations()] == [6, 7]
 
 
+def test_evidence_before_a_restart_pins_too(fs, clock):
+    """What evidence named is written at the close if nothing was published since; once, not for each question."""
+    store = opened(fs, clock, history=History(generations=1, minutes=0, hours=0, days=0))
+    publish(store, {"a.md": "version 0\n"})
+    store.checkpoint()
+    store.pin(1)
+    store.pin(99)
+    store.close()
+    fs = ForgetfulFilesystem(fs.disk)
+    store = opened(fs, clock, history=History(generations=1, minutes=0, hours=0, days=0))
+    before = len(fs.operations)
+    store.pin(1)
+    store.close()
+    assert len(fs.operations) == before
+    store = opened(ForgetfulFilesystem(fs.disk), clock, history=History(generations=1, minutes=0, hours=0, days=0))
+    for number in range(1, 4):
+        publish(store, {"a.md": f"version {number}\n"})
+    store.checkpoint()
+    assert [one.generation for one in store.generations()] == [1, 4]
+
+
 def test_closing_makes_durable_and_releases_the_lock(fs):
     """After close the newest generation is durable, numbers go on without a gap, and another process may write."""
     store = opened(fs)
