@@ -15,7 +15,7 @@ import numpy as np
 
 from indexerd.access.rights import AccessRules, may_see, rights
 from indexerd.digests import content_hash
-from indexerd.errors import GenerationError
+from indexerd.errors import CorruptionError, GenerationError
 from indexerd.indexing import document_of
 from indexerd.model import ContentHash, Settings, SourcePath
 from indexerd.ports import Clock, SourceRead, Sources
@@ -109,7 +109,10 @@ class StoredProver:
 
     def _proved(self, source_path: SourcePath, expected: ContentHash) -> Verdict:
         found = self._then.find(source_path)
-        data = bytes(found[0].data.raw(found[1])) if found is not None else b""
+        try:
+            data = bytes(found[0].data.raw(found[1])) if found is not None else b""
+        except CorruptionError as error:
+            raise self._damage(source_path) from error
         if found is None or content_hash(data) != expected:
             raise self._damage(source_path)
         self._bytes_read += len(data)

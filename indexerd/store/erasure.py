@@ -142,15 +142,19 @@ class Erasure:
             self._look_at(ref, loaded.get(ref))
 
     def _look_at(self, ref: SegmentRef, loaded: Stored | None) -> None:
-        self._mentions[ref] = None
         try:
-            stored = loaded or read_segment(self._fs, ref)
+            data = (loaded or read_segment(self._fs, ref)).data
+            mention = self._mention(data)
+            freed = self._freed(data) if mention is not None and mention.goes else None
         except (CorruptionError, FormatVersionError):
+            if loaded is not None:
+                # Of the current generation: it is healed, from the sources too, and then erased.
+                raise
             self._unreadable.add(ref)
-            return
-        mention = self._mentions[ref] = self._mention(stored.data)
-        if mention is not None and mention.goes:
-            self._replaced[ref] = self._written(ref, self._freed(stored.data))
+            mention = freed = None
+        self._mentions[ref] = mention
+        if freed is not None:
+            self._replaced[ref] = self._written(ref, freed)
 
     def _mention(self, data: Segment) -> _Mention | None:
         number = data.find(self._path)
