@@ -52,7 +52,7 @@ def show(text: str, matches: Sequence[Match], weights: Sequence[float], limit: i
 
 def _line_starts(text: str) -> list[int]:
     lines = text.split("\n")
-    starts = [0, *(end + number for number, end in enumerate(accumulate(map(len, lines)), start=1))]
+    starts = [0, *accumulate(map((1).__add__, map(len, lines)))]
     # Behind the last line feed there is no line, unless it is the only one.
     if len(lines) > 1 and not lines[-1]:
         starts.pop()
