@@ -1,5 +1,6 @@
 """A disk that is really full, of bytes and of inodes, and is then freed."""
 
+import contextlib
 import errno
 import os
 import subprocess
@@ -10,17 +11,34 @@ from indexerd.clock import SystemClock
 from indexerd.store import History, fsck
 from indexerd.store.fsio import RealStoreFilesystem
 from tests.fakes.small_stores import content, opened, publish
+from tests.fakes.sync_rig import Rig
+
+LARGE = os.environ.get("INDEXERD_TEST_SIZE") == "large"
+# Too little for anything, for a part of it, for nearly all; bytes and inodes.
+ROOM = [
+    *(f"size={4 * pages}k" for pages in (range(1, 41) if LARGE else (1, 4, 9, 14))),
+    *(f"size=4m,nr_inodes={inodes}" for inodes in (range(1, 13) if LARGE else (1, 3, 4))),
+]
+
+
+@contextlib.contextmanager
+def mounted(place, options):
+    """Mount a small disk for the length of a block."""
+    if os.geteuid() != 0:
+        pytest.skip("mounting needs root")
+    mount = subprocess.run(["mount", "-t", "tmpfs", "-o", options, "none", place], check=False)
+    if mount.returncode:
+        pytest.skip("mounting is not allowed here")
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", "-l", place], check=True)
 
 
 @pytest.fixture(params=["size=128k", "size=4m,nr_inodes=12"])
 def small_disk(request, tmp_path):
-    if os.geteuid() != 0:
-        pytest.skip("mounting needs root")
-    mount = subprocess.run(["mount", "-t", "tmpfs", "-o", request.param, "none", tmp_path], check=False)
-    if mount.returncode:
-        pytest.skip("mounting is not allowed here")
-    yield tmp_path
-    subprocess.run(["umount", "-l", tmp_path], check=True)
+    with mounted(tmp_path, request.param):
+        yield tmp_path
 
 
 def fill(store):
@@ -57,3 +75,31 @@ def test_a_full_disk_changes_nothing_and_heals_without_a_restart(small_disk):
     assert store.snapshot().durable
     assert not fsck(fs)
     store.close()
+
+
+@pytest.mark.root
+@pytest.mark.parametrize("options", ROOM)
+def test_a_sync_that_finds_too_little_room_is_whole_once_there_is_enough(tmp_path, options):
+    """Whatever room there is, the sync is done or not done; with enough the same process counts what it would have."""
+    (tmp_path / "ample").mkdir()
+    with Rig(tmp_path / "ample", watch=False) as ample:
+        for number in range(20):
+            ample.write(f"{number}.md", f"# {number}\n\n" + f"words of {number}\n" * 100)
+        expected = ample.loop.sync_once()
+    place = tmp_path / "small"
+    (place / "state").mkdir(parents=True)
+    with mounted(place / "state", options):
+        rig = Rig(place, ample.root, watch=False)
+        with rig:
+            try:
+                report = rig.loop.sync_once()
+            except OSError:
+                assert rig.generation() == 0
+                subprocess.run(["mount", "-o", "remount,size=8m,nr_inodes=100", place / "state"], check=True)
+                report = rig.loop.sync_once()
+            assert (report.added, report.generation, report.chunks_active) == (20, 1, expected.chunks_active)
+            subprocess.run(["mount", "-o", "remount,size=8m,nr_inodes=100", place / "state"], check=True)
+            rig.store.checkpoint()
+            rig.store.collect()
+            assert rig.digest() == ample.digest()
+            assert not fsck(rig.fs)

@@ -1,5 +1,7 @@
 """One writer, one merger, readers in threads and beside the process: nobody ever sees half of anything."""
 
+import subprocess
+import sys
 import threading
 
 import pytest
@@ -10,6 +12,29 @@ from indexerd.store.fsio import RealStoreFilesystem
 from tests.fakes.small_stores import ROOTS, content, opened, publish, rebuilt_content
 
 PUBLISHES = 150
+# Another process opens the store in a loop until its input ends, and prints how many generations it saw.
+READER = """
+import sys, threading
+from indexerd.store import open_reader
+from indexerd.store.fsio import RealStoreFilesystem
+from tests.integration.test_integration_store_threads import FILES, stamps
+
+ended = threading.Event()
+threading.Thread(target=lambda: (sys.stdin.read(), ended.set()), daemon=True).start()
+seen, last = set(), 0
+while not ended.is_set():
+    fs = RealStoreFilesystem.open_directory(sys.argv[1], create=False)
+    snapshot = open_reader(fs)
+    fs.close()
+    [stamp] = stamps(snapshot)
+    assert snapshot.document_count == len(FILES) and snapshot.generation >= last, snapshot.generation
+    assert int(stamp) == snapshot.generation - 1, (stamp, snapshot.generation)
+    last = snapshot.generation
+    seen.add(last)
+    if len(seen) == 1:
+        print("reading", flush=True)
+print(len(seen), flush=True)
+"""
 FILES = [f"{name}.md" for name in "abcd"]
 
 
@@ -87,3 +112,23 @@ def test_every_reader_sees_one_whole_generation_while_all_else_goes_on(directory
     fs = hold(directory)
     assert not [finding for finding in fsck(fs) if finding.kind == "problem"]
     fs.close()
+
+
+@pytest.mark.slow
+def test_a_reader_in_another_process_sees_whole_generations_while_a_thousand_pass(directory):
+    """Beside 1,000 publishes with merges, checkpoints and collections each opening gives one generation, none older."""
+    store = opened(hold(directory), SystemClock(), roots=ROOTS)
+    publish(store, stamped(0))
+    command = [sys.executable, "-c", READER, str(directory)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as reader:
+        assert reader.stdout.readline() == "reading\n"
+        for number in range(1, 1001):
+            publish(store, stamped(number))
+            if number % 5 == 0:
+                store.merge_once()
+                store.checkpoint()
+                store.collect()
+        said, _ = reader.communicate()
+    assert reader.returncode == 0
+    assert int(said.split()[-1]) >= 20
+    store.close()

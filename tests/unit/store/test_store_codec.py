@@ -1,10 +1,12 @@
 """Values to bytes and back: nothing changed is ever believed."""
 
+import struct
+
 import pytest
 
 from indexerd.digests import fast_digest
 from indexerd.errors import CorruptionError, FormatVersionError
-from indexerd.store.codec import pack, seal, unpack, unseal
+from indexerd.store.codec import SEALED_LIMIT_BYTES, pack, seal, unpack, unseal
 
 MAGIC = b"TESTTEST"
 
@@ -64,3 +66,14 @@ def test_another_version_is_told_from_damage():
     with pytest.raises(FormatVersionError) as caught:
         unseal(seal(MAGIC, 2, b"payload"), MAGIC, 3, "here")
     assert (caught.value.found, caught.value.supported) == (2, 3)
+
+
+def test_an_envelope_beyond_the_limit_is_not_even_looked_into():
+    """A payload that would take much memory when decoded is damage, whole as it is; none is ever written."""
+    payload = bytes(SEALED_LIMIT_BYTES + 1)
+    with pytest.raises(AssertionError):
+        seal(MAGIC, 3, payload)
+    body = struct.pack("<8sIQ", MAGIC, 3, len(payload)) + payload
+    with pytest.raises(CorruptionError):
+        unseal(body + fast_digest(body), MAGIC, 3, "here")
+    assert len(unseal(seal(MAGIC, 3, payload[1:]), MAGIC, 3, "here")) == SEALED_LIMIT_BYTES
