@@ -40,7 +40,7 @@ _SKIPPED_REMEDIES = {
     "EPERM": "make it readable for the user of the daemon, or ignore it",
 }
 _PROBLEM_REMEDIES = {
-    "root_unavailable": "mount it or give it its permissions back; it is looked at every 5 seconds",
+    "root_unavailable": "mount it, give it its permissions back, or mend its .indexerd.toml and restart",
     "watch_limit": "sudo sysctl fs.inotify.max_user_watches=524288, or ignore large generated folders",
     "events_lost": "nothing; if it comes back, raise fs.inotify.max_queued_events",
     "polling": "on a network mount nothing; else sudo sysctl fs.inotify.max_user_instances=512",
@@ -52,6 +52,7 @@ _PROBLEM_REMEDIES = {
     "socket_lost": "nothing, it is made anew; if something else stands there, remove it",
     "upkeep_failed": "free space, or whatever it names; it is tried again by itself",
 }
+_ROOT_REMEDY = "mend it, then restart: from the next start on nothing below this root is looked at until then"
 _DOCUMENT_REMEDIES = {
     "undecodable": "save it as UTF-8: until then words with other bytes are not found",
     "bad_front_matter": "mend the block between the --- lines: until then it is searched as text",
@@ -116,7 +117,8 @@ def _settings_findings(status: Result, place: Place) -> Iterator[Finding]:
     """Read the settings again: the daemon keeps what it read at its start, and the next start needs them."""
     selection = Selection(profile=str(status.get("profile") or ""), state_dir=str(status.get("state_dir") or ""))
     try:
-        local_config(selection, place)
+        for problem in local_config(selection, place).root_problems:
+            yield Finding("settings", problem, _ROOT_REMEDY)
     except ConfigError as error:
         remedy = "mend it: the daemon keeps what it read, and will not start again with this"
         yield from (Finding("settings", problem, remedy) for problem in error.problems)
@@ -134,6 +136,7 @@ def _without_daemon(selection: Selection, place: Place) -> Iterator[Finding]:
     except IndexerdError as error:
         yield Finding("daemon", str(error), "")
         return
+    yield from (Finding("settings", problem, _ROOT_REMEDY) for problem in config.root_problems)
     yield from root_findings(config)
     yield from state_findings(config.state_dir, place.uid)
     if os.path.isdir(config.state_dir):

@@ -24,7 +24,9 @@ def effective_toml(config: Config, config_file: str) -> str:
         config: The values.
         config_file: Where such a file belongs, for the heading.
     """
-    lines = [f"# Effective settings of profile {config.profile}; a valid {_comment(config_file)}.", ""]
+    lines = [f"# Effective settings of profile {config.profile}; a valid {_comment(config_file)}."]
+    lines += [f"# not used: {_comment(problem)}" for problem in config.root_problems]
+    lines.append("")
     for section, values in _sections(config):
         lines.append(f"[{section}]")
         lines += [_line(section.partition(".")[0], key, value, config.origins) for key, value in values]

@@ -21,7 +21,7 @@ from indexerd.config.profiles import NAME_RULE, PROFILE_NAME, Given, choose_prof
 from indexerd.config.reading import Section, read_bool, read_int, read_text, read_texts, unknown_key
 from indexerd.config.values import Config, RootRules, Socket
 from indexerd.errors import ConfigError
-from indexerd.model import Settings
+from indexerd.model import MetadataValue, Settings
 
 PROJECT_FILE = ".indexerd.toml"
 
@@ -47,7 +47,7 @@ def parse_config(
     if not PROFILE_NAME.fullmatch(profile):
         problems.append(f"profile {profile!r}: the name {NAME_RULE}")
     config = _build(table, profile, given, places, problems)
-    config = _with_projects(config, read_project, problems)
+    config = _with_projects(config, read_project)
     _check_roots(config, problems)
     if problems:
         raise ConfigError(problems)
@@ -144,25 +144,19 @@ def _socket(table: object, profile: str, given: Given, places: Places, problems:
     )
 
 
-def _with_projects(config: Config, read_project: Callable[[str], str | None], problems: list[str]) -> Config:
+def _with_projects(config: Config, read_project: Callable[[str], str | None]) -> Config:
+    """Take in what the roots say of themselves; a broken file is its root's trouble, not that of the others."""
     rules, access = [], list(config.access.rules)
     for root in config.roots:
-        text = read_project(root.path)
-        if text is None:
+        problems: list[str] = []
+        section = _project(root.path, read_project, problems)
+        if section is None and not problems:
             continue
-        where = f"{root.path}/{PROJECT_FILE}"
-        section = Section(where, read_toml(text, where, problems), schema.PROJECT_KEYS, problems)
-        rules.append(
-            RootRules(
-                label=root.label,
-                ignore=section.get("ignore", read_texts, ()),
-                formats=section.get("formats", schema.read_formats, None),
-                hidden=section.get("hidden", read_bool, None),
-                node_modules=section.get("node_modules", read_bool, None),
-                tagged_caches=section.get("tagged_caches", read_bool, None),
-            )
-        )
-        metadata = section.get("metadata", schema.read_metadata, {})
+        found, metadata = _root_rules(root.label, section)
+        if problems:
+            rules.append(RootRules(label=root.label, problems=tuple(problems)))
+            continue
+        rules.append(found)
         if metadata:
             access.append(PathRule(match=f"{root.label}/**" if root.prefixed else "**", metadata=metadata))
     endings = [ending for rule in rules for ending in rule.formats or ()]
@@ -172,6 +166,30 @@ def _with_projects(config: Config, read_project: Callable[[str], str | None], pr
         access=replace(config.access, rules=tuple(access)),
         settings=replace(config.settings, formats=tuple(dict.fromkeys((*config.settings.formats, *endings)))),
     )
+
+
+def _project(root: str, read_project: Callable[[str], str | None], problems: list[str]) -> Section | None:
+    where = f"{root}/{PROJECT_FILE}"
+    try:
+        text = read_project(root)
+    except ConfigError as error:
+        problems += error.problems
+        return None
+    return None if text is None else Section(where, read_toml(text, where, problems), schema.PROJECT_KEYS, problems)
+
+
+def _root_rules(label: str, section: Section | None) -> tuple[RootRules, Mapping[str, MetadataValue]]:
+    if section is None:
+        return RootRules(label=label), {}
+    rules = RootRules(
+        label=label,
+        ignore=section.get("ignore", read_texts, ()),
+        formats=section.get("formats", schema.read_formats, None),
+        hidden=section.get("hidden", read_bool, None),
+        node_modules=section.get("node_modules", read_bool, None),
+        tagged_caches=section.get("tagged_caches", read_bool, None),
+    )
+    return rules, section.get("metadata", schema.read_metadata, {})
 
 
 def _check_roots(config: Config, problems: list[str]) -> None:

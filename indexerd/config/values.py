@@ -29,6 +29,8 @@ class RootRules:
         hidden: Whether hidden files and folders are indexed here; None for what the profile says.
         node_modules: The same for folders of that name.
         tagged_caches: The same for folders with a CACHEDIR.TAG.
+        problems: What is wrong with the file; then nothing of it counts, and nothing below the root is looked at: it
+            might say what must not be indexed.
     """
 
     label: str
@@ -37,6 +39,7 @@ class RootRules:
     hidden: bool | None = None
     node_modules: bool | None = None
     tagged_caches: bool | None = None
+    problems: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,3 +145,8 @@ class Config:
     home: str = ""
     settings_home: str = ""
     origins: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+
+    @property
+    def root_problems(self) -> tuple[str, ...]:
+        """What is wrong with the roots' own files."""
+        return tuple(problem for rules in self.root_rules for problem in rules.problems)

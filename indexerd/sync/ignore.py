@@ -52,6 +52,7 @@ class IgnoreOptions:
         ignore_files: Honour `.gitignore`, `.ignore` and `.indexerdignore`.
         patterns: Lines in the form of an ignore file at the root; they override all ignore files, and a negated one
             also takes in what a built-in rule leaves out.
+        is_broken: What the root says of itself cannot be read: all of it is held.
     """
 
     formats: tuple[str, ...] = field(default_factory=lambda: Settings().formats)
@@ -60,6 +61,7 @@ class IgnoreOptions:
     tagged_caches: bool = False
     ignore_files: bool = True
     patterns: tuple[str, ...] = ()
+    is_broken: bool = False
 
 
 class Layer(NamedTuple):

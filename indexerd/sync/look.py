@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 from indexerd.model import SourcePath
 from indexerd.ports import SourceStat
 
-RootState = Literal["ok", "missing", "unreadable", "not_a_directory", "unmounted", "device_changed"]
+RootState = Literal["ok", "missing", "unreadable", "not_a_directory", "unmounted", "device_changed", "bad_settings"]
 
 UNKNOWN_DEVICE = -1
 

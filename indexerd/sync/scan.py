@@ -156,6 +156,9 @@ class Scanner:
 
     def _rules(self, standing: Standing) -> FolderRules | None:
         options = self._options[standing.root.label]
+        if options.is_broken:
+            standing.hold_root("bad_settings")
+            return None
         real = _real(standing.root.path)
         own_files = self._own_files(standing.root, real)
         if not options.ignore_files:

@@ -74,7 +74,7 @@ class Standing:
 
     def hold_root(self, reason: str) -> None:
         """Hold all of the root: what may be indexed there is not known."""
-        self.state = "unreadable"
+        self.state = "bad_settings" if reason == "bad_settings" else "unreadable"
         self.held[self._path] = reason
 
     def is_in_place(self, path: SourcePath, place: Place) -> bool:

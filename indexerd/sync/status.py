@@ -35,7 +35,7 @@ class Barrier(NamedTuple):
 
 
 class RootStatus(NamedTuple):
-    """One root: `ok`, `missing`, `unreadable`, `not_a_directory` or `device_changed`."""
+    """One root: `ok`, `missing`, `unreadable`, `not_a_directory`, `device_changed` or `bad_settings`."""
 
     label: str
     path: str

@@ -134,6 +134,8 @@ def build(
         sync = _sync(config, store, fs, roots, sources, watch=watch)
         opened.callback(sync.stop)
         _announce(store.opening)
+        for problem in config.root_problems:
+            _log.warning("%s: nothing below this root is looked at; mend the file, then restart", problem)
         parts = Parts(
             store=store,
             sync=sync if watch else OneShot(sync, store.checkpoint),
@@ -285,6 +287,7 @@ def ignore_options(config: Config, root: Root) -> IgnoreOptions:
         node_modules=config.node_modules if own.node_modules is None else own.node_modules,
         tagged_caches=config.tagged_caches if own.tagged_caches is None else own.tagged_caches,
         patterns=(*config.ignore, *own.ignore),
+        is_broken=bool(own.problems),
     )
 
 

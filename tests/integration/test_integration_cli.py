@@ -310,13 +310,36 @@ def test_what_nobody_finds_is_named_with_and_without_a_daemon(home):
 
 
 def test_settings_that_broke_since_the_start_are_told_by_doctor(watched):
-    """A running daemon goes on with what it read; the next start would be refused, and that is known beforehand."""
+    """A running daemon goes on with what it read; the next start holds the root, and that is known beforehand."""
     assert watched.run("doctor").returncode == 0
     watched.write(".indexerd.toml", "ignored = 1\n")
     found = watched.json("doctor", status=1)
     assert [one["area"] for one in found] == ["settings"]
     assert "unknown key 'ignored'" in found[0]["what"]
     assert watched.run("query", "daemon").returncode == 0
+    assert "not used" in watched.run("config").stdout.decode()
+
+
+def test_a_root_with_broken_settings_is_held_and_the_others_go_on(home):
+    """The daemon starts; what was indexed there stays and is not shown; status, doctor and config name the file."""
+    other = home.base / "other"
+    other.mkdir()
+    (other / "o.md").write_text("other wombat\n")
+    home.write("w.md", "docs wombat\n")
+    assert home.run("sync", home.docs, other).returncode == 0
+    home.write(".indexerd.toml", "ignore = [\n")
+    assert home.run("watch", home.docs, other, "--detach").returncode == 0
+    found = home.json("query", "wombat", "--wait", "5000")
+    assert [hit["source_path"] for hit in found["hits"]] == ["other/o.md"]
+    status = home.json("status")
+    assert {root["label"]: root["state"] for root in status["roots"]} == {"docs": "bad_settings", "other": "ok"}
+    assert [problem["code"] for problem in status["problems"]] == ["root_unavailable"]
+    assert any(".indexerd.toml: not valid TOML" in one["what"] for one in home.json("doctor", status=1))
+    assert home.run("stop").returncode == 0
+    home.write(".indexerd.toml", "ignore = []\n")
+    assert home.run("watch", home.docs, other, "--detach").returncode == 0
+    found = home.json("query", "wombat", "--wait", "5000")
+    assert sorted(hit["source_path"] for hit in found["hits"]) == ["docs/w.md", "other/o.md"]
 
 
 def test_evidence_that_fits_nowhere_is_none(home):

@@ -154,8 +154,10 @@ def test_a_project_file_sets_ignores_formats_and_metadata_of_its_root():
 @pytest.mark.parametrize("key", ["roots", "socket", "roles", "rules", "command", "state_dir"])
 def test_a_project_file_cannot_widen_anything(key):
     """A project file that names roots, sockets, roles, rules or commands is refused by name."""
-    (problem,) = problems_of(roots=("/a",), projects={"/a": f'{key} = ["x"]'})
+    config = parse(roots=("/a", "/b"), projects={"/a": f'{key} = ["x"]\nhidden = true', "/b": "hidden = true"})
+    (problem,) = config.root_problems
     assert f"unknown key {key!r}" in problem
+    assert [rules.hidden for rules in config.root_rules] == [None, True]
 
 
 def test_rules_and_roles_are_read():
