@@ -1,7 +1,9 @@
 """History, replay and erasure on the installed command line, with a daemon and without."""
 
+import contextlib
 import hashlib
 import json
+import zlib
 
 import pytest
 from test_integration_cli import make_home
@@ -45,7 +47,17 @@ def traces(home, text):
         document[:8][::-1],
     ]
     files = [path for folder in ("state", "run") for path in (home.base / folder).rglob("*") if path.is_file()]
-    return [(path.name, piece) for path in files for piece in found if piece in path.read_bytes()]
+    return [(path.name, piece) for path in files for piece in found if piece in unpacked(path.read_bytes())]
+
+
+def unpacked(data):
+    """Return the bytes of a file, followed by what is compressed in it."""
+    places = [at for at in range(min(len(data), 256)) if data[at] == 0x78]
+    streams = []
+    for at in places:
+        with contextlib.suppress(zlib.error):
+            streams.append(zlib.decompress(data[at:]))
+    return b"".join([data, *streams])
 
 
 def test_a_saved_result_is_replayed_after_edits(home):
@@ -101,6 +113,7 @@ def test_a_forgotten_document_leaves_no_trace(home):
     refused = home.run("forget", SECRET)
     assert (refused.returncode, b"--exclude" in refused.stderr) == (2, True)
     (home.docs / SECRET).unlink()
+    assert "fingerprints" in {name for name, _ in traces(home, TEXT)} or home.sockets()
     assert traces(home, TEXT)
     done = home.run("forget", SECRET)
     assert (done.returncode, done.stdout) == (0, f"{SECRET} is erased from 1 generation\n".encode()), done

@@ -1,12 +1,14 @@
 """Erasing one document from every kept generation, and what stays."""
 
+import errno
+
 import pytest
 
 from indexerd.digests import chunk_id, content_hash, document_id, fast_digest, path_key
-from indexerd.errors import GenerationError, StillIndexedError
+from indexerd.errors import DurabilityUnknownError, GenerationError, StillIndexedError
 from indexerd.model import SourcePath
 from indexerd.store import fsck, merging
-from tests.fakes.forgetful_filesystem import ForgetfulFilesystem, killed_process
+from tests.fakes.forgetful_filesystem import ForgetfulFilesystem, Killed, Plan, killed_process
 from tests.fakes.manual_clock import ManualClock
 from tests.fakes.small_stores import content, make_segment, opened, publish, rebuilt_content
 
@@ -162,3 +164,39 @@ def test_readers_keep_what_they_hold(store):
     store.erase(SECRET)
     assert held.find(SECRET) is not None
     assert store.past().open(1).find(SECRET) is None
+
+
+def erased_until(disk, **plan):
+    """Erase on a copy of a disk that stops or fails at one operation; tell whether the erasure was reported."""
+    fs = ForgetfulFilesystem(disk.copy())
+    store = opened(fs, ManualClock())
+    fs.plan = Plan(**plan)
+    try:
+        store.erase(SECRET)
+    except (Killed, OSError, DurabilityUnknownError):
+        return fs, False
+    return fs, True
+
+
+@pytest.mark.parametrize("fault", ["kill", "error"])
+def test_an_erasure_that_is_cut_short_is_finished_by_the_next(fault):
+    """Stopped or refused at any operation, the store opens with all else in it, and erasing again clears the rest."""
+    fs = ForgetfulFilesystem()
+    store = opened(fs, ManualClock())
+    history(store)
+    store.checkpoint()
+    before, now, disk = remembered(store), content(store.snapshot()), fs.disk.copy()
+    reported, operation = False, 0
+    while not reported:
+        operation += 1
+        plan = {"kill_at": operation} if fault == "kill" else {"fail_at": operation, "error": errno.EIO}
+        fs, reported = erased_until(disk, **plan)
+        for after in (killed_process(fs), ForgetfulFilesystem(fs.disk.after_power_cut(operation))):
+            again = opened(after, ManualClock())
+            assert content(again.snapshot()) == now
+            assert remembered(again) == before
+            assert not reported or not remaining(after, traces(SECRET, TEXT, NEWER))
+            again.erase(SECRET)
+            assert not remaining(after, traces(SECRET, TEXT, NEWER))
+            assert not [one for one in fsck(after) if one.kind == "problem"]
+    assert operation > 10
