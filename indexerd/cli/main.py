@@ -44,7 +44,13 @@ GROUPS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
     ),
     (
         "Evidence",
-        (("evidence", "querying"), ("check", "checking"), ("verify", "opening"), ("replay", "replaying")),
+        (
+            ("evidence", "querying"),
+            ("check", "checking"),
+            ("verify", "opening"),
+            ("replay", "replaying"),
+            ("eval", "evaluating"),
+        ),
     ),
     (
         "Upkeep",

@@ -16,7 +16,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("documents", "analysis", "access", "protocol", "config"),
     ("store",),
     ("sources", "indexing"),
-    ("sync", "search", "grounding"),
+    ("sync", "search", "grounding", "evaluation"),
     ("service",),
     ("server", "client"),
     ("wiring",),
