@@ -27,7 +27,7 @@ _BACK_OFF_SECONDS = (0.5, 60.0)
 # threads.
 _libc = ctypes.CDLL(None)
 _malloc_trim = getattr(_libc, "malloc_trim", lambda _: 0)
-_mallopt = getattr(_libc, "mallopt", lambda _option, _value: 0)
+mallopt: Callable[[int, int], int] = getattr(_libc, "mallopt", lambda _option, _value: 0)
 _M_ARENA_MAX = -8
 
 
@@ -83,7 +83,7 @@ class Upkeep:
 
     def start(self) -> None:
         """Start the thread."""
-        _mallopt(_M_ARENA_MAX, 1)
+        mallopt(_M_ARENA_MAX, 1)
         self._thread = threading.Thread(target=self._run, name="indexerd-upkeep", daemon=True)
         self._thread.start()
 

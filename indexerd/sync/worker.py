@@ -22,11 +22,16 @@ from indexerd.sources import SourceTree
 from indexerd.store.codec import pack, unpack
 from indexerd.store.segment import decode_segment, encode_segment
 from indexerd.sync.reading import Outcome, Result, Slice, Wanted, read_slice
+from indexerd.sync.upkeep import mallopt
 
 _LENGTH = struct.Struct("<Q")
 _WHERE = "worker"
 # Below the daemon: a first index must not slow the answers given meanwhile.
 _NICENESS = 5
+# What a slice frees the next one needs again. Given back to the kernel in between it comes as new pages, to be cleared
+# first: 100,000 page faults for 43 MB of text instead of 39,000, and 5 % of the time. The largest threshold there is.
+_M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3
+_KEPT_BYTES, _LARGE_BYTES = 256 << 20, 32 << 20
 
 
 class Brief(NamedTuple):
@@ -46,6 +51,8 @@ def main() -> None:
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     os.nice(_NICENESS)
+    mallopt(_M_TRIM_THRESHOLD, _KEPT_BYTES)
+    mallopt(_M_MMAP_THRESHOLD, _LARGE_BYTES)
     first = read_frame(source)
     if first is None:
         return
