@@ -31,6 +31,7 @@ _NEAR = 100
 _MAX_FINDINGS = 100
 # No phrase reaches over these, save at its very ends.
 _MARKS = (".", "!", "?", ";")
+_MARK = re.compile(r"[.!?;]")
 
 _Reading = tuple[int, str]
 
@@ -124,7 +125,7 @@ def _stretches(reading: str, cue: str) -> Iterator[tuple[int, int]]:
     at, limit = reading.find(cue), 0
     while at >= 0:
         floor = max(at - _REACH, limit)
-        start = max(floor, *(reading.rfind(mark, floor, at) for mark in _MARKS))
+        start = max(floor, *[reading.rfind(mark, floor, at) for mark in _MARKS])
         limit = _sentence_end(reading, at, cue)
         # Cues near each other share a stretch: it costs less than two, and phrases do not reach over marks anyway.
         while at < (last := reading.rfind(cue, at, limit + _NEAR)):
@@ -137,8 +138,8 @@ def _stretches(reading: str, cue: str) -> Iterator[tuple[int, int]]:
 def _sentence_end(reading: str, at: int, cue: str) -> int:
     """Return the place of the first mark behind a cue, or as far as a phrase can reach."""
     behind = at + len(cue)
-    ends = (reading.find(mark, behind, behind + _REACH) for mark in _MARKS)
-    return min((end for end in ends if end >= 0), default=min(behind + _REACH, len(reading)))
+    mark = _MARK.search(reading, behind, behind + _REACH)
+    return mark.start() if mark is not None else min(behind + _REACH, len(reading))
 
 
 def _first_word(match: re.Match[str]) -> int:
