@@ -6,7 +6,8 @@ import subprocess
 import time
 
 import pytest
-from conftest import FILE_BLOCK, REPOSITORY, commands, documents, matches
+
+from tests.docs.pages import FILE_BLOCK, REPOSITORY, commands, documents, matches
 
 # Shown for people, changing the machine: their form is checked, and the targets or files they name.
 NOT_RUN = ("make", "systemctl", "sudo", "git", "cd", "pipx")

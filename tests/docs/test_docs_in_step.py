@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
-from conftest import REPOSITORY, documents
 
 from indexerd.access.phrases_english import PHRASES as ENGLISH
 from indexerd.access.phrases_other import PHRASES as OTHER
@@ -17,6 +16,7 @@ from indexerd.postings import Field
 from indexerd.search import outcome
 from indexerd.sync.look import RootState
 from indexerd.sync.status import State
+from tests.docs.pages import REPOSITORY, documents
 from tests.fakes.service_parts import OWNER, SmallHouse
 
 PACKAGE = REPOSITORY / "indexerd"
