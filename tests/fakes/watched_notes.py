@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
-from indexerd.model import Root, parse_citation
+from indexerd.model import Root, Settings, parse_citation
 from indexerd.store import open_reader
 from indexerd.store.dump import canonical_digest
 from indexerd.store.fsio import RealStoreFilesystem
@@ -101,7 +101,7 @@ class Notes:
         """Return the digest of an index that is made from nothing now."""
         folder = self.place / f"scratch{len(os.listdir(self.place))}"
         folder.mkdir()
-        with Rig(folder, self.root, watch=False) as rig:
+        with Rig(folder, self.root, watch=False, settings=Settings(**self.options.get("settings", {}))) as rig:
             assert rig.roots == (Root(label="r0", path=str(self.root), prefixed=False),)
             rig.loop.sync_once()
             return rig.digest()

@@ -1,6 +1,5 @@
 """Lost events, limits, permissions, mounts and a full disk cost time and are named; they never cost truth."""
 
-import contextlib
 import errno
 import mmap
 import os
@@ -9,7 +8,6 @@ import signal
 import subprocess
 import threading
 import time
-from pathlib import Path
 
 import pytest
 
@@ -21,34 +19,12 @@ from indexerd.sources import SourceTree
 from indexerd.sync import Watcher, bulk
 from indexerd.sync.pending import Hint
 from indexerd.sync.writer import Writer
+from tests.fakes.inotify_limits import limit, watches_in_use
 from tests.fakes.plain_user import plain_user_folder
 from tests.fakes.sync_rig import Rig
 from tests.fakes.watched_notes import Notes
 
-LIMITS = Path("/proc/sys/fs/inotify")
 is_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
-
-
-def watches_in_use():
-    """Return how many inotify watches this user's processes hold: the limit counts all of them."""
-    count = 0
-    for info in Path("/proc").glob("[0-9]*/fdinfo/*"):
-        with contextlib.suppress(OSError):
-            if info.parent.stat().st_uid == os.getuid():
-                count += info.read_text().count("inotify wd:")
-    return count
-
-
-@contextlib.contextmanager
-def limit(name, value):
-    """Set an inotify limit of the machine for the length of a block."""
-    file = LIMITS / name
-    before = file.read_text()
-    try:
-        file.write_text(str(value))
-        yield
-    finally:
-        file.write_text(before)
 
 
 class Failing:

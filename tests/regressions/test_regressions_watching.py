@@ -1,6 +1,5 @@
 """What people reported of watching: passes without end, folders that are never seen, changes that are lost for good."""
 
-import contextlib
 import os
 import shutil
 import signal
@@ -11,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.fakes.daemon_process import wait_for
+from tests.fakes.inotify_limits import limit
 from tests.fakes.watched_notes import Notes
 
 pytestmark = pytest.mark.slow
@@ -206,18 +206,6 @@ def test_a_folder_named_through_a_link_is_watched(own_notes):
     }
 
 
-@contextlib.contextmanager
-def short_queue(length):
-    """Have the kernel keep that many events only, for descriptors opened inside the block."""
-    limit = Path("/proc/sys/fs/inotify/max_queued_events")
-    before = limit.read_text()
-    try:
-        limit.write_text(str(length))
-        yield
-    finally:
-        limit.write_text(before)
-
-
 @pytest.mark.root
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 def test_a_burst_that_overflows_the_queue_is_made_up_for(own_notes):
@@ -225,7 +213,7 @@ def test_a_burst_that_overflows_the_queue_is_made_up_for(own_notes):
     length = 100
     for number in range(5):
         own_notes.write(f"d{number}/old.md", f"overflowold{number}x\n")
-    with short_queue(length):
+    with limit("max_queued_events", length):
         own_notes.start()
     process = own_notes.daemon.process
     process.send_signal(signal.SIGSTOP)
