@@ -31,6 +31,7 @@ _PROGRESS_SECONDS = 0.2
 _EXTEND_US = 60_000_000
 _STOP, _RECONCILE = b"s", b"r"
 _SIGNALS = {signal.SIGTERM: _STOP, signal.SIGINT: _STOP, signal.SIGHUP: _RECONCILE}
+_WAKING = {bytes([number]) for number in signal.valid_signals()}
 
 Status = Mapping[str, object]
 
@@ -139,16 +140,22 @@ class _Mailbox:
     def wait(self, seconds: float | None) -> bytes | None:
         """Return the next word, or None when none comes in time."""
         ready, _, _ = select.select([self._reading], [], [], seconds)
-        return os.read(self._reading, 1) if ready else None
+        word = os.read(self._reading, 1) if ready else None
+        # Awake, the main thread has run the handler, and the handler has posted a word.
+        return self.wait(seconds) if word in _WAKING else word
 
     @contextmanager
     def signals(self) -> Iterator[None]:
         """Receive signals; outside of the main thread, where Python has none, only `stop` counts."""
         is_main = threading.current_thread() is threading.main_thread()
         before = {number: signal.signal(number, self._receive) for number in _SIGNALS} if is_main else {}
+        # The kernel may hand a signal to any thread: Python's handler then waits for the main one, which nobody wakes.
+        waking = signal.set_wakeup_fd(self._writing, warn_on_full_buffer=False) if is_main else -1
         try:
             yield
         finally:
+            if is_main:
+                signal.set_wakeup_fd(waking)
             for number, handler in before.items():
                 signal.signal(number, handler)
 

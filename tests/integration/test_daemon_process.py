@@ -1,5 +1,6 @@
 """A daemon starts once, survives being killed, ends in order, and answers all the while."""
 
+import ctypes
 import os
 import resource
 import signal
@@ -137,6 +138,22 @@ def test_a_signal_ends_it_in_order(docs, start, number):
     again = start([docs])
     assert again.said() == "answering"
     assert again.call("status")["durable_generation"] == generation
+
+
+def state_of(process) -> str:
+    return Path(f"/proc/{process}/task/{process}/stat").read_text().rpartition(")")[2].split()[0]
+
+
+def test_a_signal_that_the_kernel_hands_to_another_thread_ends_it_too(docs, start):
+    """Whichever thread gets the signal, the one that waits for it wakes."""
+    daemon = start([docs]).ready()
+    process = daemon.process.pid
+    # Until the main thread waits: it sleeps each time that one looks.
+    wait_for(lambda: all(state_of(process) == "S" for _ in range(500)))
+    threads = [int(thread) for thread in os.listdir(f"/proc/{process}/task")]
+    other = max(thread for thread in threads if thread != process)
+    assert ctypes.CDLL(None).tgkill(process, other, signal.SIGTERM) == 0
+    assert daemon.process.wait(30) == 0
 
 
 def test_the_shutdown_method_ends_it(docs, start):
