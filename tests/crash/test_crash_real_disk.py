@@ -23,6 +23,7 @@ from indexerd.store import fsck, merging
 from indexerd.store.fsio import RealStoreFilesystem
 from tests.conftest import NEEDS_KERNEL
 from tests.fakes.crash_shapes import LARGE, MAX_STORED, SHAPES, Work, batch, before, killed_at, plain_run, recovered
+from tests.fakes.daemon_process import wait_for
 from tests.fakes.forgetful_filesystem import killed_process
 from tests.fakes.small_stores import content, opened, publish
 from tests.fakes.stopping_filesystem import StoppingFilesystem
@@ -120,6 +121,16 @@ def image(kind, folder, mount_point):
         subprocess.run(["umount", "-l", mount_point], check=False, capture_output=True)
 
 
+def unmount(mount_point):
+    """Unmount, once nothing that a store maps holds the mount any more."""
+
+    def is_unmounted():
+        gc.collect()
+        return subprocess.run(["umount", mount_point], check=False, capture_output=True).returncode == 0
+
+    wait_for(is_unmounted)
+
+
 def cut_power(mount_point):
     fd = os.open(mount_point, os.O_RDONLY)
     fcntl.ioctl(fd, SHUTDOWN, NO_LOG_FLUSH)
@@ -139,11 +150,11 @@ def test_a_real_power_cut_keeps_what_was_reported_durable(kind, tmp_path, tally)
             mount()
             place = mounted / f"state{cut}"
             reported = stopped_child(place, shape, operation, lambda: cut_power(mounted))
-            subprocess.run(["umount", mounted], check=True)
+            unmount(mounted)
             mount()
             check_after_cut(place, shape, operation, reported)
             shutil.rmtree(place, ignore_errors=True)
-            subprocess.run(["umount", mounted], check=True)
+            unmount(mounted)
             tally(f"real power cuts on {kind}")
 
 
@@ -190,11 +201,9 @@ def test_a_flush_that_really_failed_is_never_tried_again_on_that_file(tmp_path, 
         assert dead not in fs.flushed[asked:]
         expected = content(store.snapshot())
         fs.close()
-        # What it maps would hold the mount.
         del store, fs, failed
-        gc.collect()
         cut_power(mounted)
-        subprocess.run(["umount", mounted], check=True)
+        unmount(mounted)
         mount()
         fs = RealStoreFilesystem.open_directory(os.fsencode(mounted / "state"), create=False)
         assert content(opened(fs).snapshot()) == expected
