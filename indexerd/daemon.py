@@ -44,6 +44,7 @@ def run(  # noqa: PLR0913 - hooks of the command line and of the service manager
     on_ready: Callable[[Status], None] | None = None,
     notify_socket: str | None = None,
     listen_fd: int | None = None,
+    read_again: Callable[[], Config] | None = None,
 ) -> int:
     """Run the daemon of one profile until it is told to stop; return the exit status.
 
@@ -54,6 +55,7 @@ def run(  # noqa: PLR0913 - hooks of the command line and of the service manager
         on_ready: Called with the owner's status once the first index is complete.
         notify_socket: The service manager's `NOTIFY_SOCKET`.
         listen_fd: A listening socket that the service manager opened.
+        read_again: Reads the settings again at SIGHUP; None keeps them as they are.
 
     Raises:
         ConfigError: A root or the socket's place cannot be used; lists every problem.
@@ -72,11 +74,11 @@ def run(  # noqa: PLR0913 - hooks of the command line and of the service manager
         if on_answering is not None:
             on_answering()
         daemon.start_sync()
-        _serve(daemon, mailbox, _Hearers(manager, on_progress, on_ready))
+        _serve(daemon, mailbox, _Hearers(manager, on_progress, on_ready), read_again)
     return 0
 
 
-def _serve(daemon: Daemon, mailbox: "_Mailbox", hearers: "_Hearers") -> None:
+def _serve(daemon: Daemon, mailbox: "_Mailbox", hearers: "_Hearers", read_again: Callable[[], Config] | None) -> None:
     """Sleep until something is to be done."""
     building = True
     while True:
@@ -84,6 +86,8 @@ def _serve(daemon: Daemon, mailbox: "_Mailbox", hearers: "_Hearers") -> None:
         if word == _STOP:
             return
         if word == _RECONCILE:
+            if read_again is not None:
+                daemon.reload(read_again)
             daemon.reconcile()
         if building:
             building = hearers.tell(daemon.status())

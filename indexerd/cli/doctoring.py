@@ -44,6 +44,7 @@ _PROBLEM_REMEDIES = {
     "watch_limit": "sudo sysctl fs.inotify.max_user_watches=524288, or ignore large generated folders",
     "events_lost": "nothing; if it comes back, raise fs.inotify.max_queued_events",
     "polling": "on a network mount nothing; else sudo sysctl fs.inotify.max_user_instances=512",
+    "settings_refused": "mend what it names, then send SIGHUP",
     "events_only": 'set poll to "auto"',
     "publish_failed": "free space, or whatever it names; it is tried again by itself",
     "sync_failed": "see the log; report it if it is no fault of the machine",

@@ -23,7 +23,7 @@ from indexerd.cli.reaching import Result, Selection, naming_holder, reach_daemon
 from indexerd.cli.screens import first_screen, progress_line
 from indexerd.cli.syncing import require_roots
 from indexerd.config import Config
-from indexerd.errors import BusyError, IndexerdError
+from indexerd.errors import BusyError, ConfigError, IndexerdError
 
 _STOP_SECONDS = 60
 
@@ -40,7 +40,15 @@ def watch_command(roots: tuple[str, ...], detach: bool, **flags: object) -> int:
     """
     settings, selection, place = take_settings(flags), take_selection(flags), here()
     config = _configure(roots, selection, place, settings)
-    return _detached(config, place.environ) if detach else _foreground(config, place.environ)
+
+    def read_again() -> Config:
+        try:
+            return _configure(roots, selection, place, settings)
+        except click.UsageError as error:
+            raise ConfigError([error.format_message()]) from error
+
+    begin = _detached if detach else _foreground
+    return begin(config, place.environ, read_again)
 
 
 def _configure(roots: tuple[str, ...], selection: Selection, place: Place, settings: dict[str, object]) -> Config:
@@ -61,7 +69,12 @@ def _configure(roots: tuple[str, ...], selection: Selection, place: Place, setti
     return config
 
 
-def _foreground(config: Config, environ: Mapping[str, str], on_answering: Callable[[], None] | None = None) -> int:
+def _foreground(
+    config: Config,
+    environ: Mapping[str, str],
+    read_again: Callable[[], Config],
+    on_answering: Callable[[], None] | None = None,
+) -> int:
     from indexerd.clock import SystemClock  # noqa: PLC0415 - numpy and the store only where a daemon starts
     from indexerd.daemon import run  # noqa: PLC0415 - as above
 
@@ -75,6 +88,7 @@ def _foreground(config: Config, environ: Mapping[str, str], on_answering: Callab
             on_ready=screen.show_first,
             notify_socket=environ.get("NOTIFY_SOCKET"),
             listen_fd=inherited_socket(environ, os.getpid()),
+            read_again=read_again,
         )
 
 
@@ -117,14 +131,14 @@ def _columns() -> int:
         return 80
 
 
-def _detached(config: Config, environ: Mapping[str, str]) -> int:
+def _detached(config: Config, environ: Mapping[str, str], read_again: Callable[[], Config]) -> int:
     """Start the daemon in a session of its own, wait until its socket answers, and tell where it is."""
     from indexerd.cli.main import report  # noqa: PLC0415 - the border of the new process
     from indexerd.daemon import detach  # noqa: PLC0415 - numpy and the store only where a daemon starts
 
     def work(answering: Callable[[], None]) -> int:
         try:
-            return _foreground(config, environ, answering)
+            return _foreground(config, environ, read_again, answering)
         except (IndexerdError, OSError) as error:
             return report(error, as_json=False)
 

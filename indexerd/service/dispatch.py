@@ -15,7 +15,7 @@ from types import MappingProxyType
 from indexerd.protocol import PROTOCOL_VERSION
 from indexerd.protocol.fields import Fields
 from indexerd.protocol.messages import MethodNotFoundError, Payload
-from indexerd.service.callers import Caller, Peer
+from indexerd.service.callers import Admission, Caller, Peer
 from indexerd.service.checking import Checking
 from indexerd.service.citations import Citations
 from indexerd.service.condition import Condition
@@ -35,6 +35,15 @@ class Service:
     """All use cases of one profile."""
 
     def __init__(self, parts: Parts) -> None:
+        self.adopt(parts)
+
+    @property
+    def admission(self) -> Admission:
+        """Return who is let in."""
+        return self._parts.admission
+
+    def adopt(self, parts: Parts) -> None:
+        """Work with these parts from the next call on; a call under way keeps those that it began with."""
         self._parts = parts
         visibility = Visibility(parts.access)
         self._searching = Searching(parts, visibility)

@@ -5,12 +5,12 @@ from indexerd.store.erasure import Erased
 from indexerd.store.history import Changes, DeletedDocument, GenerationInfo, Past, no_past
 from indexerd.store.manifest import Versions
 from indexerd.store.merge_process import MergeProcess
-from indexerd.store.opening import form_roots, open_past, open_reader, open_store
+from indexerd.store.opening import open_past, open_reader, open_store
 from indexerd.store.parts import LiveSegment
 from indexerd.store.prepared import PreparedGeneration
 from indexerd.store.recover import OpeningReport
 from indexerd.store.retention import History
-from indexerd.store.slots import Change, KnownRoot
+from indexerd.store.slots import Change, KnownRoot, add_roots, form_roots
 from indexerd.store.snapshot import Snapshot
 from indexerd.store.statistics import StoreStatistics
 from indexerd.store.verify import Finding, Remade, fsck
@@ -35,6 +35,7 @@ __all__ = [
     "Store",
     "StoreStatistics",
     "Versions",
+    "add_roots",
     "canonical_digest",
     "canonical_dump",
     "form_roots",

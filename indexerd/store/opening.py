@@ -22,7 +22,7 @@ from indexerd.store.manifest import UNKNOWN_VERSIONS, Versions
 from indexerd.store.merge_process import MergeProcess
 from indexerd.store.recover import Found, look, slot_marks
 from indexerd.store.retention import DEFAULT_HISTORY, History
-from indexerd.store.slots import KnownRoot, Slot
+from indexerd.store.slots import KnownRoot, Slot, add_roots
 from indexerd.store.snapshot import Snapshot
 from indexerd.store.staging import Staging
 from indexerd.store.state import State, empty_state, named_files, opened_state
@@ -117,16 +117,6 @@ def _found_beside(fs: StoreFilesystem, *, history: bool) -> Found:
     raise CorruptionError("latest", "it changed with every attempt to read it")
 
 
-def form_roots(known: Sequence[KnownRoot], roots: Sequence[Root]) -> tuple[Root, ...]:
-    """Return the roots with the form that their source paths have in this store.
-
-    A root that the store knows keeps its form for ever. A new one beside others is prefixed, so that no two documents
-    share a name.
-    """
-    forms = {root.path: root.prefixed for root in known}
-    return tuple(root._replace(prefixed=forms.get(root.path, root.prefixed or bool(known))) for root in roots)
-
-
 def _lock(fs: StoreFilesystem) -> None:
     if not fs.lock():
         raise StoreLockedError("another process writes to this state directory; use its daemon, or stop it")
@@ -137,9 +127,7 @@ def _known_roots(found: Found, roots: Sequence[Root]) -> tuple[KnownRoot, ...]:
     if known and roots and not any(root.path in known for root in roots):
         listed = ", ".join(sorted(known))
         raise ForeignStoreError(f"this state directory belongs to {listed}; name another one with --state-dir")
-    formed = form_roots(tuple(known.values()), roots)
-    known |= {root.path: KnownRoot(root.path, root.label, root.prefixed) for root in formed}
-    return tuple(known[path] for path in sorted(known))
+    return add_roots(tuple(known.values()), roots)
 
 
 def _origin(

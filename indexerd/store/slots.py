@@ -9,10 +9,12 @@ See: docs/on-disk-format.md (slots), docs/consistency.md (ceiling).
 """
 
 import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from indexerd.errors import CorruptionError
+from indexerd.model import Root
 from indexerd.store.codec import pack, seal, unpack, unseal
 from indexerd.store.manifest import FileRef, file_ref, is_count
 
@@ -26,6 +28,22 @@ class KnownRoot(NamedTuple):
     path: str
     label: str
     prefixed: bool
+
+
+def form_roots(known: Sequence[KnownRoot], roots: Sequence[Root]) -> tuple[Root, ...]:
+    """Return the roots with the form that their source paths have in this store.
+
+    A root that the store knows keeps its form for ever. A new one beside others is prefixed, so that no two documents
+    share a name.
+    """
+    forms = {root.path: root.prefixed for root in known}
+    return tuple(root._replace(prefixed=forms.get(root.path, root.prefixed or bool(known))) for root in roots)
+
+
+def add_roots(known: Sequence[KnownRoot], roots: Sequence[Root]) -> tuple[KnownRoot, ...]:
+    """Return what is known once these roots are, too."""
+    formed = [KnownRoot(root.path, root.label, root.prefixed) for root in form_roots(known, roots)]
+    return tuple(sorted({root.path: root for root in (*known, *formed)}.values()))
 
 
 class Change(NamedTuple):

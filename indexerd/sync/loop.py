@@ -149,7 +149,7 @@ class SyncLoop:
             for in any case, the rest (a bulk run) only if it may end in time.
         """
         began = self._clock.monotonic()
-        if self._thread is None and self._stepper.reconciled_at is not None:
+        if self._is_alone():
             # One shot: as current as its last run, which comes before any question.
             return Barrier("current", 0.0, named=True)
         if not self._has_started(deadline):
@@ -183,6 +183,10 @@ class SyncLoop:
         rest = {path: read for path, read in reads.items() if path not in asked.left}
         # What was seen of the rest may have been replaced while the others were looked at.
         return self._ask(rest, deadline).snapshot if rest else self._store.snapshot()
+
+    def note_refused(self, detail: str | None) -> None:
+        """Let the status say that new settings could not be taken in, and why; None when they were."""
+        self._stepper.problems.set("settings_refused", detail)
 
     def reconcile(self) -> None:
         """Look at everything now (SIGHUP, a resume from sleep)."""

@@ -15,7 +15,7 @@ import os
 import threading
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -31,7 +31,17 @@ from indexerd.service.callers import Admission, Caller
 from indexerd.service.dispatch import Service
 from indexerd.service.parts import Engine, Identity, Parts
 from indexerd.sources import SourceTree
-from indexerd.store import History, MergeProcess, OpeningReport, Store, Versions, form_roots, open_store
+from indexerd.store import (
+    History,
+    MergeProcess,
+    OpeningReport,
+    Snapshot,
+    Store,
+    Versions,
+    add_roots,
+    form_roots,
+    open_store,
+)
 from indexerd.store.fsio import RealStoreFilesystem
 from indexerd.sync.ignore import IgnoreOptions
 from indexerd.sync.loop import SyncLoop
@@ -52,21 +62,59 @@ _log = logging.getLogger(__name__)
 _PATIENCE_SECONDS, _LOOK_SECONDS = 30.0, 0.05
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class House:
     """The parts of one watch set, open. Close it, or use it as a context.
 
     Attributes:
-        owner: The caller that a command of the store's own user is.
+        sync: The one in force; `refurnish` puts another in its place.
+        ground: What stays when that happens.
     """
 
     config: Config
     store: Store
     sync: SyncLoop
     service: Service
-    owner: Caller
-    admission: Admission
-    on_close: Callable[[], None]
+    ground: "_Ground"
+    on_close: Callable[[], None] = lambda: None
+    _hearers: list[Callable[[Snapshot], None]] = field(default_factory=list)
+
+    @property
+    def admission(self) -> Admission:
+        """Return who is let in."""
+        return self.service.admission
+
+    @property
+    def owner(self) -> Caller:
+        """Return the caller that a command of the store's own user is."""
+        return owner_of(self.admission)
+
+    def stop_sync(self) -> None:
+        """Stop the sync that is in force by then."""
+        self.sync.stop()
+
+    def on_publish(self, callback: Callable[[Snapshot], None]) -> None:
+        """Have each new snapshot told, whichever sync publishes it."""
+        self._hearers.append(callback)
+        self.sync.on_publish(callback)
+
+    def refurnish(self, config: Config) -> None:
+        """Go on with other roots or rules over the same store and socket; documents of roots that stay are not redone.
+
+        What is fixed while a daemon runs (state directory, socket, history, durability) stays as it is. Who asks
+        meanwhile is told `pending`.
+
+        Raises:
+            ConfigError: Roots cannot be used; nothing has changed. Lists every problem.
+        """
+        check_ground(config, stored_roots(config.state_dir))
+        self.sync.stop()
+        self.sync, parts = self.ground.furnish(config)
+        for callback in self._hearers:
+            self.sync.on_publish(callback)
+        self.service.adopt(parts)
+        self.config = config
+        self.sync.start()
 
     def call(self, method: str, params: Mapping[str, object] | None = None) -> dict[str, object]:
         """Answer as the socket would, for the owner.
@@ -125,41 +173,16 @@ def build(
         ForeignStoreError: The state directory belongs to other roots.
     """
     check_ground(config, stored_roots(config.state_dir))
-    admission = admission_of(config)
     with ExitStack() as opened:
         store, fs = _open_store(config, patience_seconds)
         opened.callback(store.close)
-        roots = form_roots(store.known_roots, config.roots)
-        sources = SourceTree(roots, config.max_file_bytes)
-        sync = _sync(config, store, fs, roots, sources, watch=watch)
-        opened.callback(sync.stop)
         _announce(store.opening)
-        for problem in config.root_problems:
-            _log.warning("%s: nothing below this root is looked at; mend the file, then restart", problem)
-        parts = Parts(
-            store=store,
-            sync=sync if watch else OneShot(sync, store.checkpoint),
-            engine=engine_of(config, roots, sources, sync.modified),
-            sources=sources,
-            clock=SystemClock(),
-            settings=config.settings,
-            access=config.access,
-            roots=roots,
-            admission=admission,
-            identity=identity_of(config),
-            stop=stop,
-            versions=VERSIONS,
-            extra_status=lambda: {**opening_fields(store.opening), **extra_status()},
-        )
-        return House(
-            config=config,
-            store=store,
-            sync=sync,
-            service=Service(parts),
-            owner=owner_of(admission),
-            admission=admission,
-            on_close=opened.pop_all().close,
-        )
+        ground = _Ground(store=store, fs=fs, watch=watch, stop=stop, extra_status=extra_status)
+        sync, parts = ground.furnish(config)
+        house = House(config=config, store=store, sync=sync, service=Service(parts), ground=ground)
+        opened.callback(house.stop_sync)
+        house.on_close = opened.pop_all().close
+        return house
 
 
 def engine_of(
@@ -238,28 +261,56 @@ def _open_store(config: Config, patience_seconds: float) -> tuple[Store, RealSto
         return store, fs
 
 
-def _sync(  # noqa: PLR0913 - joins what was opened before
-    config: Config,
-    store: Store,
-    fs: RealStoreFilesystem,
-    roots: tuple[Root, ...],
-    sources: Sources,
-    *,
-    watch: bool,
-) -> SyncLoop:
-    return SyncLoop(
-        store=store,
-        sources=sources,
-        scanner=scanner_of(config, roots),
-        roots=roots,
-        settings=config.settings,
-        clock=SystemClock(),
-        options=SyncOptions(
-            max_file_bytes=config.max_file_bytes, poll=config.poll == "always", trust_events=config.poll == "never"
-        ),
-        watcher=Watcher() if watch and config.poll != "always" else None,
-        fs=fs,
-    )
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Ground:
+    """What stays the same while a store is open, and makes the rest for one configuration."""
+
+    store: Store
+    fs: RealStoreFilesystem
+    watch: bool
+    stop: Callable[[], None]
+    extra_status: Callable[[], Mapping[str, object]]
+
+    def furnish(self, config: Config) -> tuple[SyncLoop, Parts]:
+        """Return a sync that is not started, and what the service works with."""
+        store = self.store
+        for problem in config.root_problems:
+            _log.warning("%s: nothing below this root is looked at; mend the file, then send SIGHUP", problem)
+        # New ones are remembered with the next publish; each keeps its form from now on.
+        store.known_roots = add_roots(store.known_roots, config.roots)
+        roots = form_roots(store.known_roots, config.roots)
+        sources = SourceTree(roots, config.max_file_bytes)
+        sync = self._sync(config, roots, sources)
+        return sync, Parts(
+            store=store,
+            sync=sync if self.watch else OneShot(sync, store.checkpoint),
+            engine=engine_of(config, roots, sources, sync.modified),
+            sources=sources,
+            clock=SystemClock(),
+            settings=config.settings,
+            access=config.access,
+            roots=roots,
+            admission=admission_of(config),
+            identity=identity_of(config),
+            stop=self.stop,
+            versions=VERSIONS,
+            extra_status=lambda: {**opening_fields(store.opening), **self.extra_status()},
+        )
+
+    def _sync(self, config: Config, roots: tuple[Root, ...], sources: Sources) -> SyncLoop:
+        return SyncLoop(
+            store=self.store,
+            sources=sources,
+            scanner=scanner_of(config, roots),
+            roots=roots,
+            settings=config.settings,
+            clock=SystemClock(),
+            options=SyncOptions(
+                max_file_bytes=config.max_file_bytes, poll=config.poll == "always", trust_events=config.poll == "never"
+            ),
+            watcher=Watcher() if self.watch and config.poll != "always" else None,
+            fs=self.fs,
+        )
 
 
 def scanner_of(config: Config, roots: tuple[Root, ...]) -> Scanner:

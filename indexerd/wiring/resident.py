@@ -9,6 +9,7 @@ Purity: shell.
 See: docs/operations.md (start, stop).
 """
 
+import logging
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -17,7 +18,7 @@ from pathlib import Path
 
 from indexerd.clock import SystemClock
 from indexerd.config import Config
-from indexerd.errors import BusyError
+from indexerd.errors import BusyError, ConfigError
 from indexerd.protocol.messages import Payload
 from indexerd.server import Listener, Server, listen, take_over
 from indexerd.service.callers import Caller
@@ -26,6 +27,8 @@ from indexerd.store import Snapshot
 from indexerd.store.fsio import RealStoreFilesystem
 from indexerd.wiring.house import House, build
 from indexerd.wiring.people import group_number
+
+_log = logging.getLogger(__name__)
 
 _LOCK_SECONDS, _LOOK_SECONDS = 5.0, 0.01
 
@@ -45,6 +48,18 @@ class Daemon:
     def reconcile(self) -> None:
         """Compare everything with the disk, soon."""
         self.house.sync.reconcile()
+
+    def reload(self, read: Callable[[], Config]) -> None:
+        """Go on with the settings as they are now; those that are wrong change nothing, and the status says so."""
+        try:
+            config = read()
+            if config != self.house.config:
+                self.house.refurnish(config)
+        except ConfigError as error:
+            _log.error("the settings are wrong; those in force stay: %s", error)
+            self.house.sync.note_refused(f"{error}; the settings in force stay: mend them and send SIGHUP")
+            return
+        self.house.sync.note_refused(None)
 
     def status(self) -> Mapping[str, object]:
         """Return the owner's status."""
@@ -86,7 +101,7 @@ def open_daemon(config: Config, *, stop: Callable[[], None], listen_fd: int | No
         )
         opened.callback(server.stop)
         servers.append(server)
-        house.sync.on_publish(lambda snapshot: _tell(server, snapshot))
+        house.on_publish(lambda snapshot: _tell(server, snapshot))
         return Daemon(house=house, server=server, on_close=opened.pop_all().close)
 
 
