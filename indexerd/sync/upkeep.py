@@ -26,7 +26,7 @@ _BACK_OFF_SECONDS = (0.5, 60.0)
 # files, 43 MB of text (2026-11-30): 325 MB resident; 150 MB when asked to give back; 130 MB with one heap for all
 # threads.
 _libc = ctypes.CDLL(None)
-_malloc_trim = getattr(_libc, "malloc_trim", lambda _: 0)
+malloc_trim: Callable[[int], int] = getattr(_libc, "malloc_trim", lambda _: 0)
 mallopt: Callable[[int, int], int] = getattr(_libc, "mallopt", lambda _option, _value: 0)
 _M_ARENA_MAX = -8
 
@@ -148,4 +148,4 @@ class Upkeep:
     def _give_back_memory(self) -> None:
         if self._merged:
             self._merged = False
-            _malloc_trim(0)
+            malloc_trim(0)

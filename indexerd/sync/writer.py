@@ -23,6 +23,7 @@ from indexerd.sync.pending import HURRIED, LONGEST, Batch, Taken, Writing
 from indexerd.sync.reading import Slice, Wanted, read_slice
 from indexerd.sync.repair import Reads, Repaired, holds, repair
 from indexerd.sync.status import Progress
+from indexerd.sync.upkeep import malloc_trim
 
 # Above either of these a batch is read in bulk, so that an urgent file need not wait for its end.
 INLINE_FILES = 64
@@ -251,6 +252,8 @@ class Writer:
         self._bulk_files, self._overtaken = set(), set()
         if bulk is not None:
             bulk.stop()
+            # Its drafts are most of what was ever taken: 16 MB after 43 MB of text, in a millisecond.
+            malloc_trim(0)
 
     def _look(self, batch: Batch, draft: Draft) -> Work:
         if batch.reconcile or self._is_survey_cheaper(len(batch.hints)):
