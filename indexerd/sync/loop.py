@@ -11,7 +11,7 @@ See: docs/consistency.md (the barrier), docs/operations.md (problems).
 import logging
 import os
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 
 from indexerd.errors import NotFoundError, ShutdownError, StoreError
 from indexerd.model import Root, Settings, SourcePath
@@ -24,7 +24,7 @@ from indexerd.sync.pending import Hint
 from indexerd.sync.repair import Asked, Reads, holds
 from indexerd.sync.roots import is_remote, parse_mounts, read_mounts
 from indexerd.sync.scan import Scanner
-from indexerd.sync.status import Barrier, BarrierState, Named, RootStatus, SyncReport, SyncStatus, state_of
+from indexerd.sync.status import Barrier, BarrierState, RootStatus, SyncReport, SyncStatus, named, state_of
 from indexerd.sync.stepper import STEP_FAILURES, Stepper
 from indexerd.sync.upkeep import Upkeep
 from indexerd.sync.watcher import Watcher
@@ -264,8 +264,8 @@ class SyncLoop:
             reconciled_age_seconds=self._clock.monotonic() - reconciled_at if reconciled_at is not None else None,
             overflows=counters.overflows if counters is not None else 0,
             watches=counters.watches if counters is not None else 0,
-            skipped=_named(ledger.skipped.items()),
-            held=_named(ledger.held.items()),
+            skipped=named(ledger.skipped.items()),
+            held=named(ledger.held.items()),
             problems=problems,
             progress=progress,
         )
@@ -377,8 +377,8 @@ class SyncLoop:
             updated=updated,
             unchanged=max(len(ledger) - added - updated, 0),
             deleted=total.deleted - before.deleted,
-            skipped=_named(ledger.skipped.items()),
-            held=_named(ledger.held.items()),
+            skipped=named(ledger.skipped.items()),
+            held=named(ledger.held.items()),
             chunks_active=snapshot.chunk_count,
             unsafe_chunks=snapshot.unsafe_chunk_count,
         )
@@ -397,7 +397,3 @@ class SyncLoop:
             self._stepper.problems.report("events_only", detail)
         else:
             self._stepper.watching.give_up(f"{names}: a network file system reports no changes made elsewhere")
-
-
-def _named(entries: Iterable[tuple[SourcePath, str]]) -> tuple[Named, ...]:
-    return tuple(Named(path, reason) for path, reason in sorted(entries))

@@ -8,6 +8,7 @@ Purity: pure.
 See: docs/protocol.md (status, sync), docs/operations.md (problems).
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -114,3 +115,8 @@ def state_of(*, building: bool, pending: int, problems: tuple[Problem, ...]) -> 
     if problems:
         return "degraded"
     return "pending" if pending else "current"
+
+
+def named(entries: Iterable[tuple[SourcePath, str]]) -> tuple[Named, ...]:
+    """Return files with their reasons in the order of their paths."""
+    return tuple(Named(path, reason) for path, reason in sorted(entries))
