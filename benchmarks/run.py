@@ -12,8 +12,9 @@ from pathlib import Path
 import corpus
 import rows_daemon
 import rows_engine
+import rows_fresh
 
-ROWS = {**rows_engine.ROWS, **rows_daemon.ROWS}
+ROWS = {**rows_engine.ROWS, **rows_daemon.ROWS, **rows_fresh.ROWS}
 
 
 def arguments() -> argparse.Namespace:
