@@ -16,6 +16,11 @@ $(STAMP): pyproject.toml
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
 	@touch $(STAMP)
 
+# What only the whole of the tests needs, and is large.
+$(VENV)/.conformance: $(STAMP)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev,conformance]'
+	@touch $@
+
 setup: $(STAMP) ## make .venv and install the program and what its tests need
 
 run: setup ## watch ROOT (default ./docs) and answer queries until stopped
@@ -28,7 +33,7 @@ packages:
 	    command -v $${each%%:*} >/dev/null || missing="$$missing $${each##*:}"; done; \
 	  if [ -n "$$missing" ]; then apt-get -q update && DEBIAN_FRONTEND=noninteractive apt-get -qy install $$missing; fi; fi
 
-test: packages setup ## run all the tests
+test: packages setup $(VENV)/.conformance ## run all the tests
 	@$(BIN)/python -m pytest
 
 check: setup format lint type fast ## what every change must pass: format, lint, types, fast tests; under two minutes

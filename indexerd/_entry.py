@@ -1,4 +1,4 @@
-"""Where the `indexerd` command begins: a query that a running daemon can answer skips the command-line library.
+"""Where the `indexerd` command begins: a query that a daemon can answer, and `mcp`, skip the command-line library.
 
 Owns: the fast path: which queries take it, its connection, its exit status.
 Knows nothing of: click, numpy, msgpack, the store, settings files; json only where a result must be written anew.
@@ -31,6 +31,12 @@ def main() -> None:
         if status is not None:
             # Nothing is left to finish, and taking an interpreter down costs a millisecond.
             os._exit(status)
+    if sys.argv[1:2] == ["mcp"]:
+        from indexerd.cli.agenting import read_served, serve  # noqa: PLC0415 - not needed by other commands
+
+        served = read_served(sys.argv[2:])
+        if served is not None:
+            os._exit(serve(served))
     from indexerd.cli.main import run  # noqa: PLC0415 - costs four times the fast path
 
     sys.exit(run())

@@ -51,7 +51,11 @@ _BY_CODE: Mapping[str, type[IndexerdError]] = {
 
 
 class Client:
-    """One connection. Use it as a context; calls are answered in order."""
+    """One connection. Use it as a context; calls are answered in order.
+
+    Attributes:
+        path: The daemon's socket.
+    """
 
     def __init__(self, path: str, timeout_seconds: float = 60.0) -> None:
         """Connect.
@@ -64,7 +68,7 @@ class Client:
             UnreachableError: Nobody answers there.
             BusyError: The daemon lives and has no room.
         """
-        self._path = path
+        self.path = path
         self._number = 0
         self._rest = b""
         self._socket = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM | _socket.SOCK_CLOEXEC)
@@ -123,7 +127,7 @@ class Client:
         except OSError as error:
             # A refused connection is closed before we write; why it was refused can still be read.
             if error.errno not in (errno.EPIPE, errno.ECONNRESET):
-                raise _lost(self._path, error) from error
+                raise _lost(self.path, error) from error
 
     def _line(self) -> bytes:
         parts = [self._rest]
@@ -131,9 +135,9 @@ class Client:
             try:
                 data = self._socket.recv(_CHUNK)
             except OSError as error:
-                raise _lost(self._path, error) from error
+                raise _lost(self.path, error) from error
             if not data:
-                raise UnreachableError(f"the daemon at {self._path} closed the connection without an answer")
+                raise UnreachableError(f"the daemon at {self.path} closed the connection without an answer")
             parts.append(data)
         line, _, self._rest = b"".join(parts).partition(b"\n")
         return line

@@ -9,7 +9,7 @@ See: docs/operations.md (rules).
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 _TOKEN = re.compile(r"(?:(?<=/)|^)(?:\*\*/)+|\*\*+|\*|\?|\[!?\]?[^\]/]*\]|[^*?\[]+|\[")
@@ -35,6 +35,18 @@ def compile_glob(glob: str) -> re.Pattern[str]:
 def matches(glob: str, path: str) -> bool:
     """Return whether a glob matches a source path or a folder above it."""
     return compile_glob(glob).fullmatch(path) is not None
+
+
+def chooser(globs: Sequence[str]) -> Callable[[str], bool]:
+    """Return what tells whether some globs choose a path: any must match, unless none is given; `!GLOB` leaves out."""
+    wanted = [glob for glob in globs if not glob.startswith("!")]
+    unwanted = [glob[1:] for glob in globs if glob.startswith("!")]
+
+    def chooses(path: str) -> bool:
+        is_wanted = not wanted or any(matches(glob, path) for glob in wanted)
+        return is_wanted and not any(matches(glob, path) for glob in unwanted)
+
+    return chooses
 
 
 def _split(tokens: Sequence[str], *, anchored: bool) -> list[tuple[str, list[str]]]:

@@ -65,7 +65,7 @@ GROUPS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
             ("config", "stating"),
         ),
     ),
-    ("Integration", (("completion", "integrating"),)),
+    ("Integration", (("mcp", "integrating"), ("completion", "integrating"))),
 )
 _MODULES = {name: module for _, commands in GROUPS for name, module in commands}
 

@@ -116,7 +116,7 @@ def _segment_view(live: "LiveSegment", documents: Mask, older: Mask, caller: Cal
     segment = live.data
     known = rights_of(segment, rules)
     unsafe = np.zeros(len(documents), dtype=np.bool_)
-    if caller.evidence:
+    if caller.safe:
         unsafe[[index for index, rights in known.items() if rights.unsafe]] = True
         unsafe &= documents
     given = documents & ~unsafe & ~older

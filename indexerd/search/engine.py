@@ -131,7 +131,8 @@ class _Search:
 
     def __init__(self, snapshot: "Snapshot", request: SearchRequest, around: Surroundings) -> None:
         self.snapshot, self.request, self.around = snapshot, request, around
-        self.caller = Caller(request.roles, request.as_of or around.clock.today(), request.evidence)
+        withholds_unsafe = request.evidence or request.safe
+        self.caller = Caller(request.roles, request.as_of or around.clock.today(), withholds_unsafe)
         self.languages = around.settings.all_languages()
         self.modified = around.modified or _reading(around.sources)
         view = _VIEWS.base_view(snapshot, self.caller, around.rules, around.held)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import numpy.typing as npt
 
-from indexerd.access.globs import matches
+from indexerd.access.globs import chooser
 from indexerd.access.rights import AccessRules
 from indexerd.analysis import NO_STEMMING, QueryWord, locate_each
 from indexerd.model import SourcePath
@@ -227,15 +227,7 @@ def _joined(text: str, ends: set[int], start: int, *, overlap: bool) -> bool:
 
 
 def _matching(segment: "Segment", globs: Sequence[str]) -> Mask:
-    wanted = [glob for glob in globs if not glob.startswith("!")]
-    unwanted = [glob[1:] for glob in globs if glob.startswith("!")]
     verdicts: npt.NDArray[np.bool_] = np.fromiter(
-        (
-            (not wanted or any(matches(glob, path) for glob in wanted))
-            and not any(matches(glob, path) for glob in unwanted)
-            for path in segment.path_table
-        ),
-        dtype=np.bool_,
-        count=segment.document_count,
+        map(chooser(globs), segment.path_table), dtype=np.bool_, count=segment.document_count
     )
     return verdicts

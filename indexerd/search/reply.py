@@ -76,6 +76,8 @@ def request_json(outcome: SearchOutcome) -> Json:
         "explain": asked.explain,
         "trace": asked.trace,
     }
+    if asked.safe:
+        fields["safe"] = True
     if asked.evidence:
         budget = {"budget_chars": asked.budget_chars}
         if asked.budget_tokens is not None:

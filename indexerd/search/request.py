@@ -41,6 +41,7 @@ class SearchRequest(NamedTuple):
         distinct: Whether equal text is given once.
         explain: Whether each hit carries the parts of its score.
         trace: Whether `document_limit` and `top_k_reached` are among the rejected.
+        safe: Whether unsafe documents are withheld although it is not for evidence.
         evidence: Whether this is for a model: unsafe documents are withheld, abstention is possible, blocks are made.
         budget_chars: Hard limit on the prompt of an evidence request.
         budget_tokens: The same in tokens of the `estimate` tokenizer; None when characters count.
@@ -66,6 +67,7 @@ class SearchRequest(NamedTuple):
     distinct: bool = True
     explain: bool = False
     trace: bool = False
+    safe: bool = False
     evidence: bool = False
     budget_chars: int = DEFAULT_BUDGET_CHARS
     budget_tokens: int | None = None

@@ -24,11 +24,15 @@ if TYPE_CHECKING:
 
 
 class Caller(NamedTuple):
-    """What decides the base view: the same for every query a caller sends on one day."""
+    """What decides the base view: the same for every query a caller sends on one day.
+
+    Attributes:
+        safe: Whether unsafe documents are withheld.
+    """
 
     roles: frozenset[str]
     as_of: datetime.date
-    evidence: bool
+    safe: bool
 
 
 _KNOWN: "weakref.WeakKeyDictionary[Segment, tuple[AccessRules, Mapping[int, Rights]]]" = weakref.WeakKeyDictionary()

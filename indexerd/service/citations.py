@@ -9,7 +9,9 @@ See: docs/protocol.md (verify, show).
 """
 
 import datetime
+from typing import NamedTuple
 
+from indexerd.access.globs import chooser
 from indexerd.access.rights import admits, rights
 from indexerd.digests import content_hash
 from indexerd.errors import NotFoundError, RequestError
@@ -19,6 +21,7 @@ from indexerd.ports import SourceFault, SourceRead
 from indexerd.protocol import PROTOCOL_VERSION
 from indexerd.protocol.fields import Fields
 from indexerd.protocol.messages import Payload
+from indexerd.search.outcome import REASONS
 from indexerd.service.callers import Caller
 from indexerd.service.lines import Lines
 from indexerd.service.parts import Parts
@@ -41,6 +44,25 @@ def full_citation(text: str) -> Citation:
     return cited
 
 
+class _Asker(NamedTuple):
+    """For whom sources are read, and which of them.
+
+    Attributes:
+        paths: Globs that choose documents; none for all.
+        safe: Whether unsafe documents are withheld.
+    """
+
+    roles: frozenset[str]
+    as_of: datetime.date | None
+    paths: tuple[str, ...]
+    safe: bool
+
+
+def _asker(caller: Caller, fields: Fields) -> _Asker:
+    roles = caller.acting_roles(fields.maybe_texts("roles"))
+    return _Asker(roles, fields.date("as_of"), fields.texts("paths"), fields.flag("safe"))
+
+
 class Citations:
     """Answers `verify` and `show`."""
 
@@ -55,9 +77,9 @@ class Citations:
         """
         fields = Fields(params)
         cited = self._with_named(full_citation(fields.required_text("citation")))
-        roles, as_of = caller.acting_roles(fields.maybe_texts("roles")), fields.date("as_of")
+        asker = _asker(caller, fields)
         fields.close()
-        found = self._read(cited.source_path, roles, as_of)
+        found = self._read(cited.source_path, asker)
         result: Json = {"protocol": PROTOCOL_VERSION, "citation": str(cited), "source_path": cited.source_path}
         result |= path_fields(self._parts.sources.absolute(cited.source_path))
         return result | verdict_on_source(cited, found)
@@ -71,9 +93,9 @@ class Citations:
         """
         fields = Fields(params)
         cited, whole = self._asked_lines(fields)
-        roles, as_of = caller.acting_roles(fields.maybe_texts("roles")), fields.date("as_of")
+        asker = _asker(caller, fields)
         fields.close()
-        found = self._read(cited.source_path, roles, as_of)
+        found = self._read(cited.source_path, asker)
         # Any file below a root can be read; only what is indexed is shown: ignore rules are a promise too.
         if self._parts.store.snapshot().find(cited.source_path) is None or isinstance(found, SourceFault):
             raise NotFoundError(f"no document {cited.source_path!r}{_cause(found)}")
@@ -128,18 +150,20 @@ class Citations:
             source_path=named_source(self._parts, cited.source_path), span=cited.span, content_hash=cited.content_hash
         )
 
-    def _read(self, path: SourcePath, roles: frozenset[str], as_of: datetime.date | None) -> SourceRead | SourceFault:
+    def _read(self, path: SourcePath, asker: _Asker) -> SourceRead | SourceFault:
         """Read a source as this caller may: what is hidden from it is missing."""
         found = self._parts.sources.read(path)
-        if isinstance(found, SourceFault) or self._may_see(path, found.data, roles, as_of):
-            return found
-        return SourceFault(code="source_missing", detail="ENOENT")
+        return found if isinstance(found, SourceFault) else self._as_seen(path, found, asker)
 
-    def _may_see(self, path: SourcePath, raw: bytes, roles: frozenset[str], as_of: datetime.date | None) -> bool:
+    def _as_seen(self, path: SourcePath, found: SourceRead, asker: _Asker) -> SourceRead | SourceFault:
         """Decide by the bytes that were read: the index may not have seen yet that access was taken away."""
-        document = build_segment(((path, raw),), self._parts.settings).document(0)
-        day = as_of or self._parts.clock.today()
-        return admits(rights(document, self._parts.access), roles, day)
+        document = build_segment(((path, found.data),), self._parts.settings).document(0)
+        own, day = rights(document, self._parts.access), asker.as_of or self._parts.clock.today()
+        if not (admits(own, asker.roles, day) and chooser(asker.paths)(path)):
+            return SourceFault(code="source_missing", detail="ENOENT")
+        if asker.safe and own.unsafe:
+            return SourceFault(code="source_unreadable", detail=REASONS["unsafe_content"])
+        return found
 
 
 def _cause(found: SourceRead | SourceFault) -> str:

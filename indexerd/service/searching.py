@@ -98,6 +98,7 @@ def _read_request(fields: Fields, caller: Caller, now_ns: Callable[[], int], *, 
         distinct=fields.flag("distinct", default=True),
         explain=fields.flag("explain"),
         trace=fields.flag("trace"),
+        safe=fields.flag("safe"),
         evidence=evidence,
     )
     return _with_evidence_fields(request, fields) if evidence else request

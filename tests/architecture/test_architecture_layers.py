@@ -18,7 +18,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("sources", "indexing"),
     ("sync", "search", "grounding", "evaluation"),
     ("service",),
-    ("server", "client"),
+    ("server", "client", "agents"),
     ("wiring",),
     ("daemon",),
     ("cli",),

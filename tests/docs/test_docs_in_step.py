@@ -1,7 +1,9 @@
 """What the documents list is what the program has: keys, codes, statuses, fields, commands, references."""
 
 import ast
+import json
 import re
+import tomllib
 from pathlib import Path
 from typing import get_args
 
@@ -9,8 +11,11 @@ import pytest
 
 from indexerd.access.phrases_english import PHRASES as ENGLISH
 from indexerd.access.phrases_other import PHRASES as OTHER
+from indexerd.agents.schemas import listed
+from indexerd.agents.session import HANDSHAKE, MODERN
 from indexerd.analysis import Unit, invert
 from indexerd.cli import main
+from indexerd.cli.agenting import read_served
 from indexerd.config import schema
 from indexerd.postings import Field
 from indexerd.search import outcome
@@ -237,3 +242,31 @@ def test_what_a_module_refers_to_is_there(reference):
     )
     is_there = heading.replace("`", "").lower() in leads.replace("`", "").lower()
     assert is_there
+
+
+def test_what_clients_of_agents_are_told_to_start_is_understood():
+    """Each configuration of an agent's client names the program, with arguments that it takes."""
+    started = []
+    for page in (REPOSITORY / "README.md", DOCS / "agents.md"):
+        text = page.read_text(encoding="utf-8")
+        started += [json.loads(block) for block in re.findall(r"^```json\n(.*?)^```", text, re.MULTILINE | re.DOTALL)]
+        started += [
+            tomllib.loads(block) for block in re.findall(r"^```toml\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+        ]
+    assert len(started) == 5
+    for configuration in started:
+        (servers,) = configuration.values()
+        (server,) = servers.values()
+        assert server["command"] == "indexerd"
+        assert server["args"][0] == "mcp"
+        assert read_served(server["args"][1:]) is not None
+
+
+def test_every_tool_of_agents_has_its_row():
+    """The table of tools names each with all that it takes."""
+    agents = (DOCS / "agents.md").read_text(encoding="utf-8")
+    rows = dict(re.findall(r"^\| `(\w+)` \| (.*?) \|", section(agents, "Tools"), re.MULTILINE))
+    taken = {tool["name"]: set(tool["inputSchema"]["properties"]) for tool in listed()}
+    assert {name: set(re.findall(r"`(\w+)`", cell)) for name, cell in rows.items()} == taken
+    revisions = set(re.findall(r"`(\d{4}-\d\d-\d\d)`", section(agents, "Revisions")))
+    assert revisions == {*MODERN, *HANDSHAKE}

@@ -1,0 +1,177 @@
+"""The tools as a client lists them: names, input and output schemas, hints.
+
+Owns: the shape of what tools take and give.
+Knows nothing of: how a tool is carried out, revisions of the protocol.
+Invariants: 1. no input names roles, a day, paths to keep to, or safety. 2. every tool only reads, and says so.
+Purity: pure.
+See: docs/agents.md (tools).
+"""
+
+from indexerd.agents.instructions import DESCRIPTIONS
+
+Json = dict[str, object]
+
+_HINTS: Json = {"readOnlyHint": True, "destructiveHint": False, "idempotentHint": True, "openWorldHint": False}
+_TEXT: Json = {"type": "string"}
+_NUMBER: Json = {"type": "number"}
+_WHOLE: Json = {"type": "integer"}
+_FLAG: Json = {"type": "boolean"}
+_TEXTS: Json = {"type": "array", "items": _TEXT}
+_COUNTS: Json = {"type": "object", "additionalProperties": _WHOLE}
+
+
+def _object(properties: Json, required: list[str] | None = None, *, more: bool = False) -> Json:
+    names = list(properties) if required is None else required
+    return {"type": "object", "properties": properties, "required": names, "additionalProperties": more}
+
+
+def _text(most: int, description: str) -> Json:
+    return {"type": "string", "minLength": 1, "maxLength": most, "description": description}
+
+
+def _whole(low: int, high: int, description: str, default: int | None = None) -> Json:
+    schema: Json = {"type": "integer", "minimum": low, "maximum": high, "description": description}
+    return schema if default is None else {**schema, "default": default}
+
+
+_INPUTS: dict[str, Json] = {
+    "search": _object(
+        {
+            "query": _text(4_000, "Words to look for; any text, never a grammar."),
+            "limit": _whole(1, 50, "How many passages.", 10),
+            "tags": {
+                "type": "array",
+                "items": _text(200, "A tag."),
+                "maxItems": 20,
+                "description": "All must be there.",
+            },
+        },
+        ["query"],
+    ),
+    "fetch": _object(
+        {
+            "id": _text(8_000, "An id from search, a citation, or a path."),
+            "start_line": _whole(1, 10_000_000, "First line, from 1; where id names no lines."),
+            "end_line": _whole(1, 10_000_000, "Last line."),
+        },
+        ["id"],
+    ),
+    "evidence": _object(
+        {
+            "question": _text(4_000, "The question, in the user's words."),
+            "limit": _whole(1, 30, "How many passages at most.", 8),
+            "budget_chars": _whole(1_000, 100_000, "Characters of all passages and the guard together.", 12_000),
+            "context": _whole(0, 200, "Lines by which a passage may be widened.", 0),
+        },
+        ["question"],
+    ),
+    "check": _object(
+        {
+            "answer": _text(200_000, "The answer, with [S1] marks."),
+            "evidence_set_id": _text(100, "Of the evidence that it answers from, as given by this server."),
+            "evidence": {
+                "type": "object",
+                "description": "Or that evidence itself, the whole result handed back.",
+                "additionalProperties": True,
+            },
+        },
+        ["answer"],
+    ),
+    "verify": _object({"citation": _text(8_000, "A full citation, with @sha256:….")}),
+    "status": _object({}),
+}
+_PASSAGE: Json = {
+    "id": _TEXT, "title": _TEXT, "url": _TEXT, "text": _TEXT, "citation": _TEXT, "score": _NUMBER,
+    "modified": {"type": ["string", "null"]},
+}  # fmt: skip
+_BLOCK: Json = {
+    "label": _TEXT, "citation": _TEXT, "content_hash": _TEXT, "chunk_id": _TEXT, "title": _TEXT, "heading_path": _TEXTS,
+    "text": _TEXT,
+}  # fmt: skip
+_CLAIM: Json = {"claim_id": _TEXT, "text": _TEXT, "band": _TEXT, "issues": {"type": "array"}}
+_OUTPUTS: dict[str, Json] = {
+    "search": _object(
+        {
+            "results": {"type": "array", "items": _object(_PASSAGE)},
+            "unmatched": _TEXTS,
+            "weak": _FLAG,
+            "rejected_counts": _COUNTS,
+            "generation": _WHOLE,
+            "freshness": _TEXT,
+        }
+    ),
+    "fetch": _object(
+        {
+            "id": _TEXT,
+            "title": _TEXT,
+            "text": _TEXT,
+            "url": _TEXT,
+            "metadata": _object(
+                {
+                    "source_path": _TEXT,
+                    "citation": _TEXT,
+                    "start_line": _WHOLE,
+                    "end_line": _WHOLE,
+                    "line_count": _WHOLE,
+                    "next_line": {"type": ["integer", "null"]},
+                    "state": {"type": ["string", "null"]},
+                    "document_hash": _TEXT,
+                    "modified": _TEXT,
+                }
+            ),
+        }
+    ),
+    "evidence": _object(
+        {
+            "query": _TEXT,
+            "abstained": _FLAG,
+            "abstention_reason": {"type": ["string", "null"]},
+            "evidence_set_id": {"type": ["string", "null"]},
+            "guard": {"type": ["string", "null"]},
+            "blocks": {"type": "array", "items": _object(_BLOCK)},
+            "coverage": _NUMBER,
+            "answerability": _NUMBER,
+            "unmatched": _TEXTS,
+            "rejected_counts": _COUNTS,
+            "generation": _WHOLE,
+            "as_of": _TEXT,
+            "freshness": _TEXT,
+        }
+    ),
+    "check": _object(
+        {
+            "verdict": _TEXT,
+            "coverage": _NUMBER,
+            "abstained": _FLAG,
+            "claim_count": _WHOLE,
+            "citation_count": _WHOLE,
+            "uncited_claim_count": _WHOLE,
+            "issue_codes": _TEXTS,
+            "claims": {"type": "array", "items": _object(_CLAIM, more=True)},
+            "fixed": _TEXT,
+        },
+        more=True,
+    ),
+    "verify": _object({"citation": _TEXT, "source_path": _TEXT, "state": _TEXT, "moved_to": _TEXTS, "detail": _TEXT}),
+    "status": _object({"state": _TEXT, "problems": _TEXTS}),
+}
+
+
+def input_schema(tool: str) -> Json:
+    """Return what a tool takes."""
+    return _INPUTS[tool]
+
+
+def listed() -> list[Json]:
+    """Return every tool as the newest revision lists it."""
+    return [
+        {
+            "name": name,
+            "title": title,
+            "description": description,
+            "inputSchema": _INPUTS[name],
+            "outputSchema": _OUTPUTS[name],
+            "annotations": {"title": title, **_HINTS},
+        }
+        for name, (title, description) in DESCRIPTIONS.items()
+    ]

@@ -1,0 +1,158 @@
+"""`mcp`: standard input and output as the transport of the Model Context Protocol; calls go on to the daemon.
+
+Owns: the flags of `indexerd mcp`, read without click; finding the daemon, anew for each call that needs one.
+Knows nothing of: messages, tools. Light on purpose: an agent waits for the first reply.
+Invariants: 1. nothing but messages is written to standard output. 2. a client that has no daemon is answered too.
+Purity: shell (standard streams, sockets).
+See: docs/agents.md, docs/adr/0017.
+"""
+
+import os
+import select
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from indexerd import __version__
+from indexerd.agents.session import Message, Session
+from indexerd.agents.tools import Bounds, Tools
+from indexerd.cli.sockets import named_socket, present_sockets
+from indexerd.errors import UnreachableError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from indexerd.client import Client
+
+_CHUNK = 1 << 16
+_STDIN, _STDOUT, _STDERR = 0, 1, 2
+_CALL_SECONDS = 60.0
+
+
+class Served(NamedTuple):
+    """What `indexerd mcp` was started with: which daemon, and what an agent may ask of it."""
+
+    bounds: Bounds
+    socket: str = ""
+    profile: str = ""
+    state_dir: str = ""
+
+
+def read_served(arguments: list[str]) -> Served | None:
+    """Read the arguments behind `mcp`; None where anything is unusual, so that the full command line decides."""
+    texts: dict[str, list[str]] = {
+        name: [] for name in ("--role", "--as-of", "-g", "--glob", "--wait", "--socket", "--profile", "--state-dir")
+    }
+    rest = list(arguments)
+    while rest:
+        name, equals, value = rest.pop(0).partition("=")
+        if name not in texts or (equals and name == "-g") or not (equals or rest):
+            return None
+        texts[name].append(value if equals else rest.pop(0))
+    last = {name: (given or [""])[-1] for name, given in texts.items()}
+    wait = last["--wait"] or str(Bounds().wait_ms)
+    if not _is_date(last["--as-of"]) or not (wait.isascii() and wait.isdigit() and int(wait) <= 60_000):
+        return None
+    bounds = Bounds(tuple(texts["--role"]) or None, last["--as-of"], (*texts["-g"], *texts["--glob"]), int(wait))
+    return Served(bounds, last["--socket"], last["--profile"], last["--state-dir"])
+
+
+def _is_date(text: str) -> bool:
+    return not text or (len(text) == 10 and text.isascii() and text.replace("-", "").isdigit() and text[4:8:3] == "--")
+
+
+def serve(served: Served) -> int:
+    """Answer until standard input ends; return the exit status."""
+    session = Session(Tools(_Daemon(served).call, served.bounds), __version__)
+    while data := os.read(_STDIN, _CHUNK):
+        session.feed(data)
+        if not _answer_all(session):
+            return 0
+    session.end()
+    _answer_all(session)
+    return 0
+
+
+def _answer_all(session: Session) -> bool:
+    """Answer what has come; False once nobody reads any more."""
+    while (message := session.next_message()) is not None:
+        reply = _answered(session, message)
+        # What cancels this message may have come while it was at work.
+        while select.select([_STDIN], [], [], 0)[0] and (data := os.read(_STDIN, _CHUNK)):
+            session.feed(data)
+        if reply is not None and not session.is_cancelled(message) and not _write(reply):
+            return False
+    return True
+
+
+def _answered(session: Session, message: Message) -> bytes | None:
+    try:
+        return session.answer(message)
+    except Exception as error:  # noqa: BLE001 - the border of one message: the agent must not lose the server
+        text = f"indexerd mcp: {type(error).__name__}: {error}"
+        os.write(_STDERR, text.encode("ascii", "backslashreplace") + b"\n")
+        return session.failure(message)
+
+
+def _write(data: bytes) -> bool:
+    view = memoryview(data)
+    try:
+        while view:
+            view = view[os.write(_STDOUT, view) :]
+    except BrokenPipeError:
+        return False
+    return True
+
+
+def _likely(served: Served) -> str | None:
+    """Return the socket that is named, or the only one there is: most often it is the one, and costs no settings."""
+    if served.state_dir:
+        return None
+    uid = os.getuid()
+    present = present_sockets(os.environ, uid)
+    only = present[0] if len(present) == 1 else None
+    return named_socket(served.socket, served.profile, os.environ, uid) or only
+
+
+class _Daemon:
+    """Calls the daemon that is meant; one connection a call, so that its restart is not noticed."""
+
+    def __init__(self, served: Served) -> None:
+        self._served = served
+        self._path = _likely(served)
+
+    def call(self, method: str, params: Mapping[str, object]) -> Mapping[str, object]:
+        """Ask.
+
+        Raises:
+            UnreachableError: No daemon runs; says what to run.
+            IndexerdError: What the daemon refused.
+        """
+        from indexerd.client import Client  # noqa: PLC0415 - not before a tool is called
+
+        if self._path is not None:
+            try:
+                with Client(self._path, _CALL_SECONDS) as client:
+                    return client.call(method, params)
+            except UnreachableError:
+                # It may run elsewhere by now.
+                self._path = None
+        with self._find() as client:
+            self._path = client.path
+            return client.call(method, params)
+
+    def _find(self) -> "Client":
+        """Connect to the daemon that is meant; where the client hid the session's directory from us, look there too."""
+        from indexerd.cli.place import here  # noqa: PLC0415 - settings, not needed for the first reply
+        from indexerd.cli.reaching import Selection, reach_daemon  # noqa: PLC0415 - as above
+        from indexerd.config import find_places  # noqa: PLC0415 - as above
+
+        place, served = here(), self._served
+        selection = Selection(served.socket, served.profile, served.state_dir)
+        try:
+            return reach_daemon(selection, place)
+        except UnreachableError:
+            usual = f"/run/user/{place.uid}"
+            if "XDG_RUNTIME_DIR" in place.environ or not os.path.isdir(usual):
+                raise
+            # Clients start servers with few variables, and this one is not among them.
+            environ = {**place.environ, "XDG_RUNTIME_DIR": usual}
+            return reach_daemon(selection, place._replace(environ=environ, places=find_places(environ, place.uid)))
