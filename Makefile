@@ -59,8 +59,8 @@ docs: setup ## run every command that README and docs show
 test-crash: setup ## the crash and fault sweeps at their large size
 	@INDEXERD_TEST_SIZE=large $(BIN)/python -m pytest tests/crash
 
-test-soak: setup ## the random histories at their large size; with DATA=DIR each commit of real ones, too
-	@INDEXERD_TEST_SIZE=large INDEXERD_HISTORY_STEP=1 $(BIN)/python -m pytest tests/integration -m slow $(if $(DATA),--data "$(DATA)")
+test-soak: setup ## random histories, and what nobody may infer, at their large size; with DATA=DIR each commit of real ones, too
+	@INDEXERD_TEST_SIZE=large INDEXERD_HISTORY_STEP=1 $(BIN)/python -m pytest tests/integration tests/property -m slow $(if $(DATA),--data "$(DATA)")
 
 bench: setup ## measure beside tantivy, SQLite FTS5 and bm25s; needs DATA=DIR with the corpora
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check tantivy bm25s

@@ -24,4 +24,12 @@ class SystemClock:
 
     def today(self) -> datetime.date:
         """Return the date in the machine's time zone, as it is set now."""
-        return datetime.datetime.now().astimezone().date()
+        return self.day_of(self.now_ns())
+
+    def day_of(self, moment_ns: int) -> datetime.date:
+        """Return the date of a moment in the machine's time zone."""
+        return datetime.datetime.fromtimestamp(moment_ns // 1_000_000_000, datetime.UTC).astimezone().date()
+
+    def time_zone(self) -> str:
+        """Return the machine's time zone, such as `CET (UTC+0100)`."""
+        return datetime.datetime.now().astimezone().strftime("%Z (UTC%z)")

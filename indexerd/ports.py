@@ -30,6 +30,14 @@ class Clock(Protocol):
         """Return the date in the daemon's time zone."""
         ...
 
+    def day_of(self, moment_ns: int) -> datetime.date:
+        """Return the date that a moment of wall time has in the daemon's time zone."""
+        ...
+
+    def time_zone(self) -> str:
+        """Return the name of that time zone and its distance from UTC, as they are today."""
+        ...
+
 
 class StoreFile(Protocol):
     """A file of the state directory, held open: readable while this is referenced, also after its removal."""

@@ -101,15 +101,39 @@ def _visible_documents(segment: "LiveSegment", caller: Caller, rules: AccessRule
 def _superseded(segments: Sequence["LiveSegment"], visible: Sequence[Mask], rules: AccessRules) -> list[Mask]:
     """Return for each segment the visible documents that a newer visible version of their series replaces."""
     masks = [np.zeros(len(mask), dtype=np.bool_) for mask in visible]
+    in_series = _in_series(segments, visible, rules)
+    for source_path in superseded({path: rights for path, (_, _, rights) in in_series.items()}):
+        number, index, _ = in_series[source_path]
+        masks[number][index] = True
+    return masks
+
+
+def _in_series(
+    segments: Sequence["LiveSegment"], visible: Sequence[Mask], rules: AccessRules
+) -> Mapping[SourcePath, tuple[int, int, Rights]]:
     in_series: dict[SourcePath, tuple[int, int, Rights]] = {}
     for number, segment in enumerate(segments):
         for index, rights in rights_of(segment.data, rules).items():
             if rights.series is not None and visible[number][index]:
                 in_series[segment.data.paths[index]] = number, index, rights
-    for source_path in superseded({path: rights for path, (_, _, rights) in in_series.items()}):
-        number, index, _ = in_series[source_path]
-        masks[number][index] = True
-    return masks
+    return in_series
+
+
+def is_superseded(  # noqa: PLR0913 - all that decides it
+    source_path: SourcePath,
+    own: Rights,
+    snapshot: "Snapshot",
+    caller: Caller,
+    rules: AccessRules,
+    *,
+    held: frozenset[SourcePath],
+) -> bool:
+    """Tell whether a newer version that the caller may see replaces a document whose bytes give it these rights."""
+    if own.series is None:
+        return False
+    visible = [_visible_documents(segment, caller, rules, held) for segment in snapshot.segments]
+    others = _in_series(snapshot.segments, visible, rules)
+    return source_path in superseded({path: rights for path, (_, _, rights) in others.items()} | {source_path: own})
 
 
 def _segment_view(live: "LiveSegment", documents: Mask, older: Mask, caller: Caller, rules: AccessRules) -> SegmentView:

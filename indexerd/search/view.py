@@ -117,9 +117,10 @@ class View:
         n = sum(segment.n for segment in self.segments)
         total = sum(segment.total_length for segment in self.segments)
         boosts = [
-            float(segment.boosts.max())
+            # A factor of what is not eligible would tell of it: the bonus of names grows with the largest one.
+            float(segment.boosts[segment.eligible].max(initial=1.0))
             for segment in self.segments
-            if segment.boosts is not None and len(segment.boosts)
+            if segment.boosts is not None
         ]
         object.__setattr__(self, "n", n)
         object.__setattr__(self, "average_length", total / n if total else 1.0)

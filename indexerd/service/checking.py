@@ -12,22 +12,23 @@ import datetime
 from collections.abc import Mapping
 from functools import partial
 
-from indexerd.access.rights import is_valid, may_see, rights
+from indexerd.access.rights import Rights, is_valid
 from indexerd.errors import RequestError
 from indexerd.grounding import check_answer, evidence_of, structured_answer, support_of, text_answer
 from indexerd.grounding.answers import EvidenceBlock
 from indexerd.grounding.checking import Proof, Prove
 from indexerd.grounding.reporting import fixed_structure, fixed_text, judged_pair, report_json
-from indexerd.indexing import document_of
-from indexerd.model import Citation, parse_citation
+from indexerd.model import Citation, SourcePath, parse_citation
 from indexerd.ports import SourceFault
 from indexerd.protocol import PROTOCOL_VERSION
 from indexerd.protocol.fields import Fields
 from indexerd.protocol.messages import Payload
+from indexerd.search.eligibility import is_superseded
+from indexerd.search.rights import Caller as SearchCaller
 from indexerd.service.callers import Caller
 from indexerd.service.lines import Lines
 from indexerd.service.parts import Parts
-from indexerd.service.paths import named_source
+from indexerd.service.paths import named_source, read_as
 from indexerd.service.rendering import Json
 from indexerd.service.verdict import verdict_on_lines
 
@@ -54,22 +55,24 @@ class Checking:
             return {"protocol": PROTOCOL_VERSION, "results": [judged_pair(pair, language) for pair in pairs]}
         if answer is None or evidence is None:
             raise RequestError("check needs 'answer' and 'evidence' (the reply of evidence), or 'claims'")
-        prove = partial(self._prove, roles, as_of or self._parts.clock.today())
+        prove = partial(self._prove, caller, roles, as_of or self._parts.clock.today())
         return _checked(answer, evidence, prove, language, fix=fix)
 
-    def _prove(self, roles: frozenset[str], day: datetime.date, block: EvidenceBlock) -> Proof:
+    def _prove(self, caller: Caller, roles: frozenset[str], day: datetime.date, block: EvidenceBlock) -> Proof:
         cited = self._indexed(block)
         if cited is None:
             return Proof("gone")
-        found = self._parts.sources.read(cited.source_path)
+        found, own = read_as(self._parts, caller, cited.source_path, roles, None)
         if isinstance(found, SourceFault):
             return Proof("gone", "" if found.code == "source_missing" else found.detail)
-        own = rights(document_of(cited.source_path, found.data, self._parts.settings), self._parts.access)
-        if not may_see(own, roles):
-            return Proof("gone")
-        if not is_valid(own, day) or own.unsafe:
+        if not is_valid(own, day) or own.unsafe or self._is_superseded(cited.source_path, own, roles, day):
             return Proof("not_valid")
         return _now(cited, found.data)
+
+    def _is_superseded(self, path: SourcePath, own: Rights, roles: frozenset[str], day: datetime.date) -> bool:
+        parts = self._parts
+        asker = SearchCaller(roles, day, safe=True)
+        return is_superseded(path, own, parts.store.snapshot(), asker, parts.access, held=parts.sync.held())
 
     def _indexed(self, block: EvidenceBlock) -> Citation | None:
         """Return what a block cites, with its hash, if it is a document of this index."""

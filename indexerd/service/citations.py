@@ -1,6 +1,6 @@
 """`verify` and `show`: what stands at a citation now, read from the source itself.
 
-Owns: which name of a file a request may use.
+Owns: the shape of both results, and which lines are meant.
 Knows nothing of: ranking, the index's own text (the source decides).
 Invariants: 1. text and verdict come from one read. 2. a document that the caller may not see answers like one that is
     not there.
@@ -12,10 +12,8 @@ import datetime
 from typing import NamedTuple
 
 from indexerd.access.globs import chooser
-from indexerd.access.rights import admits, rights
 from indexerd.digests import content_hash
 from indexerd.errors import NotFoundError, RequestError
-from indexerd.indexing import build_segment
 from indexerd.model import Citation, LineSpan, SourcePath, parse_citation
 from indexerd.ports import SourceFault, SourceRead
 from indexerd.protocol import PROTOCOL_VERSION
@@ -25,7 +23,7 @@ from indexerd.search.outcome import REASONS
 from indexerd.service.callers import Caller
 from indexerd.service.lines import Lines
 from indexerd.service.parts import Parts
-from indexerd.service.paths import named_source
+from indexerd.service.paths import MISSING, named_source, read_as
 from indexerd.service.rendering import Json, moment, path_fields
 from indexerd.service.verdict import verdict_on_lines, verdict_on_source
 
@@ -79,7 +77,7 @@ class Citations:
         cited = self._with_named(full_citation(fields.required_text("citation")))
         asker = _asker(caller, fields)
         fields.close()
-        found = self._read(cited.source_path, asker)
+        found = self._read(caller, cited.source_path, asker)
         result: Json = {"protocol": PROTOCOL_VERSION, "citation": str(cited), "source_path": cited.source_path}
         result |= path_fields(self._parts.sources.absolute(cited.source_path))
         return result | verdict_on_source(cited, found)
@@ -95,7 +93,7 @@ class Citations:
         cited, whole = self._asked_lines(fields)
         asker = _asker(caller, fields)
         fields.close()
-        found = self._read(cited.source_path, asker)
+        found = self._read(caller, cited.source_path, asker)
         # Any file below a root can be read; only what is indexed is shown: ignore rules are a promise too.
         if self._parts.store.snapshot().find(cited.source_path) is None or isinstance(found, SourceFault):
             raise NotFoundError(f"no document {cited.source_path!r}{_cause(found)}")
@@ -150,18 +148,12 @@ class Citations:
             source_path=named_source(self._parts, cited.source_path), span=cited.span, content_hash=cited.content_hash
         )
 
-    def _read(self, path: SourcePath, asker: _Asker) -> SourceRead | SourceFault:
-        """Read a source as this caller may: what is hidden from it is missing."""
-        found = self._parts.sources.read(path)
-        return found if isinstance(found, SourceFault) else self._as_seen(path, found, asker)
-
-    def _as_seen(self, path: SourcePath, found: SourceRead, asker: _Asker) -> SourceRead | SourceFault:
-        """Decide by the bytes that were read: the index may not have seen yet that access was taken away."""
-        document = build_segment(((path, found.data),), self._parts.settings).document(0)
-        own, day = rights(document, self._parts.access), asker.as_of or self._parts.clock.today()
-        if not (admits(own, asker.roles, day) and chooser(asker.paths)(path)):
-            return SourceFault(code="source_missing", detail="ENOENT")
-        if asker.safe and own.unsafe:
+    def _read(self, caller: Caller, path: SourcePath, asker: _Asker) -> SourceRead | SourceFault:
+        """Read a source as this caller may: what is hidden from it, or not asked about, is missing."""
+        if not chooser(asker.paths)(path):
+            return MISSING
+        found, own = read_as(self._parts, caller, path, asker.roles, asker.as_of or self._parts.clock.today())
+        if asker.safe and own.unsafe and isinstance(found, SourceRead):
             return SourceFault(code="source_unreadable", detail=REASONS["unsafe_content"])
         return found
 

@@ -35,10 +35,14 @@ class Condition:
         """Say in which state the index is and why."""
         Fields(params).close()
         status, snapshot = self._parts.sync.status(), self._parts.store.snapshot()
+        clock = self._parts.clock
+        today = clock.today()
         result: Json = {"protocol": PROTOCOL_VERSION, "state": status.state}
+        # Which day a document must be valid on, and where that day begins, is the same for everybody.
+        result |= {"today": today.isoformat(), "time_zone": clock.time_zone()}
         if not caller.is_owner:
             # Counts and names would tell others about documents that they may not see.
-            return result | {"generation": self._visibility.number(snapshot, caller.roles, self._parts.clock.today())}
+            return result | {"generation": self._visibility.number(snapshot, caller.roles, today)}
         return result | {"generation": snapshot.generation} | self._for_owner(caller, status)
 
     def _for_owner(self, caller: Caller, status: SyncStatus) -> Json:

@@ -64,15 +64,15 @@ class Listing:
         page, more = _page(found, wanted.limit)
         return {
             "protocol": PROTOCOL_VERSION,
-            "generation": self._generation(caller, snapshot, wanted),
+            "generation": self._generation(caller, snapshot),
             "documents": page,
             "next": page[-1]["source_path"] if more else None,
         }
 
-    def _generation(self, caller: Caller, snapshot: Snapshot, wanted: _Wanted) -> int:
+    def _generation(self, caller: Caller, snapshot: Snapshot) -> int:
         if caller.is_owner:
             return snapshot.generation
-        return self._visibility.number(snapshot, wanted.roles, self._parts.clock.today())
+        return self._visibility.number(snapshot, caller.roles, self._parts.clock.today())
 
     def _wanted(self, fields: Fields, caller: Caller) -> _Wanted:
         return _Wanted(

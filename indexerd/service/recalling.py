@@ -8,7 +8,6 @@ Purity: shell (through its parts).
 See: docs/protocol.md (generation), docs/consistency.md (replay).
 """
 
-import datetime
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -40,7 +39,7 @@ def recall(parts: Parts, request: SearchRequest, generation: int) -> Recalled:
         raise RequestError("times of files are not kept: 'since', 'until' and the order by 'modified' are of now alone")
     past = parts.store.past()
     snapshot, published_at_ns = past.open(generation), past.info(generation).published_at_ns
-    day = request.as_of or _day_of(published_at_ns)
+    day = request.as_of or parts.clock.day_of(published_at_ns)
     hidden = hidden_today(snapshot, past.current, past.last_versions(generation), request.roles, parts.access)
     outcome = parts.engine(
         snapshot, request._replace(as_of=day), held=hidden, building=False, seen={}, now=past.current
@@ -51,11 +50,6 @@ def recall(parts: Parts, request: SearchRequest, generation: int) -> Recalled:
         "erased": snapshot.erased,
     }
     return Recalled(snapshot, outcome, about)
-
-
-def _day_of(moment_ns: int) -> datetime.date:
-    """Return the date of a moment in this machine's time zone, as `today` was then."""
-    return datetime.datetime.fromtimestamp(moment_ns // 1_000_000_000, datetime.UTC).astimezone().date()
 
 
 def _changed(parts: Parts, snapshot: Snapshot) -> Iterator[str]:

@@ -182,7 +182,7 @@ class Searching:
             return None
         building = barrier.state == "building"
         waited = barrier.waited_seconds
-        if asked.generation is not None and (caller.is_owner or asked.generation != self._shown_now(caller, asked)):
+        if asked.generation is not None and (caller.is_owner or asked.generation != self._shown_now(caller)):
             found = self._recalled(caller, asked)
             return self._reply(caller, asked, found, _Timing(barrier, waited, clock.monotonic() - started - waited))
         found = self._search(self._parts.store.snapshot(), asked, building=building)
@@ -256,18 +256,18 @@ class Searching:
         assert asked.generation is not None
         if not caller.is_owner:
             # Older generations are the owner's: their numbers would tell others what they may not see.
-            shown = self._shown_now(caller, asked)
+            shown = self._shown_now(caller)
             message = f"generation {asked.generation} is not kept; the current one is {shown}"
             raise GenerationError("generation_not_kept", message)
         return _Found(*recall(self._parts, asked.request, asked.generation))
 
-    def _shown_now(self, caller: Caller, asked: Asked) -> int:
-        return self._shown_generation(caller, asked, self._parts.store.snapshot())
+    def _shown_now(self, caller: Caller) -> int:
+        return self._shown_generation(caller, self._parts.store.snapshot())
 
-    def _shown_generation(self, caller: Caller, asked: Asked, snapshot: Snapshot) -> int:
+    def _shown_generation(self, caller: Caller, snapshot: Snapshot) -> int:
         if caller.is_owner:
             return snapshot.generation
-        return self._visibility.number(snapshot, asked.request.roles, self._parts.clock.today())
+        return self._visibility.number(snapshot, caller.roles, self._parts.clock.today())
 
     def _reply(self, caller: Caller, asked: Asked, found: _Found, timing: _Timing) -> Json:
         snapshot, outcome = found.snapshot, found.outcome
@@ -286,7 +286,7 @@ class Searching:
             # Becoming durable follows each publish, also of what this caller may not see.
             del result["durable"]
             result["request"] = {name: value for name, value in request_json(outcome).items() if name != "roles"}
-            result["generation"] = self._shown_generation(caller, asked, snapshot)
+            result["generation"] = self._shown_generation(caller, snapshot)
         if not asked.request.evidence:
             del result["evidence"]
         elif outcome.evidence is not None:

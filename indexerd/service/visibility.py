@@ -23,9 +23,7 @@ from indexerd.store import LiveSegment, Snapshot
 _BITS = (1 << 64) - 1
 # An odd multiplier mixes path and content, so that two documents that swap their contents do not cancel out.
 _MIX = np.uint64(0x9E3779B97F4A7C15)
-_MOST_SUMS, _MOST_NUMBERS = 4096, 256
-
-Standing = tuple[frozenset[str], datetime.date]
+_MOST_SUMS = 4096
 
 
 class Visibility:
@@ -34,21 +32,20 @@ class Visibility:
     def __init__(self, access: AccessRules) -> None:
         self._access = access
         self._sums: dict[Hashable, int] = {}
-        self._numbers: dict[Standing, tuple[int, int]] = {}
+        # By the roles that somebody has, of which a configuration names few: narrowing them, or the next day, must
+        # not show a number that other people's publishes have moved.
+        self._numbers: dict[frozenset[str], tuple[int, int]] = {}
         # Guards the two caches; held while a segment is summed, so that callers of the same roles do not sum it twice.
         self._lock = threading.Lock()
 
     def number(self, snapshot: Snapshot, roles: frozenset[str], day: datetime.date) -> int:
-        """Return the generation that callers with these roles are told for a snapshot."""
-        standing = (roles, day)
+        """Return the generation that callers who have these roles are told for a snapshot."""
         with self._lock:
-            total = self._total(snapshot, standing, lambda one: _content(one, self._access, roles, day))
-            known = self._numbers.get(standing)
+            total = self._total(snapshot, (roles, day), lambda one: _content(one, self._access, roles, day))
+            known = self._numbers.get(roles)
             if known is not None and (known[0] == total or snapshot.generation < known[1]):
                 return min(known[1], snapshot.generation)
-            if len(self._numbers) >= _MOST_NUMBERS:
-                self._numbers.clear()
-            self._numbers[standing] = (total, snapshot.generation)
+            self._numbers[roles] = (total, snapshot.generation)
             return snapshot.generation
 
     def needing_role(self, snapshot: Snapshot, roles: frozenset[str]) -> int:

@@ -22,7 +22,13 @@ class ManualClock:
         return self._wall_ns
 
     def today(self) -> datetime.date:
-        return datetime.datetime.fromtimestamp(self._wall_ns / 1e9, datetime.UTC).date()
+        return self.day_of(self._wall_ns)
+
+    def day_of(self, moment_ns: int) -> datetime.date:
+        return datetime.datetime.fromtimestamp(moment_ns / 1e9, datetime.UTC).date()
+
+    def time_zone(self) -> str:
+        return "UTC (UTC+0000)"
 
     def advance(self, seconds: float) -> None:
         assert seconds >= 0

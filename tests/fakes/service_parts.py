@@ -133,6 +133,10 @@ class SmallHouse:
             self.write(name, text)
         for name in deleted:
             self.sources.remove(name)
+        self.publish_only(files, deleted)
+
+    def publish_only(self, files, deleted=()):
+        """Publish these texts, whatever the sources say."""
         publish(self.store, files, deleted)
 
     def publish_seen(self, reads):

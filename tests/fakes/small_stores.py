@@ -1,7 +1,7 @@
 """Small stores for tests: segments from text, publishes in one line, the content as one digest."""
 
 from collections.abc import Mapping, Sequence
-from functools import cache
+from functools import lru_cache
 
 from indexerd.indexing import build_segment, settings_fingerprint
 from indexerd.model import Root, Settings, SourcePath
@@ -20,7 +20,7 @@ def make_segment(files: Mapping[str, str], deleted: Sequence[str] = ()) -> Segme
     return _segment(tuple(files.items()), tuple(deleted))
 
 
-@cache
+@lru_cache(maxsize=256)
 def _segment(files: tuple[tuple[str, str], ...], deleted: tuple[str, ...]) -> Segment:
     named = [(SourcePath(path), text.encode()) for path, text in files]
     return build_segment(named, SETTINGS, [SourcePath(path) for path in deleted])

@@ -2,6 +2,7 @@
 
 import pytest
 
+from indexerd.access.rights import AccessRules, PathRule
 from indexerd.errors import RequestError
 from tests.fakes.service_parts import SmallHouse, guest
 
@@ -50,6 +51,37 @@ def test_evidence_of_a_document_that_is_hidden_now_is_gone_and_of_an_expired_one
     house.save({"lodging.md": "---\nvalid_to: 2020-01-01\n---\n" + LODGING})
     reply = evidence(house, "lodging", as_of="2019-06-01")
     assert codes(house, "Lodging is paid up to 300 yuan a night [S1].", reply) == ["evidence_not_valid"]
+
+
+SERIES = AccessRules(rules=(PathRule(match="policies/**", supersede_by="series"),))
+
+
+def version(number, limit, **keys):
+    lines = "".join(f"{key}: {value}\n" for key, value in {"series": "lodging", "version": number, **keys}.items())
+    return f"---\n{lines}---\n# Lodging\n\nLodging is paid up to {limit} yuan a night.\n"
+
+
+def test_evidence_of_a_version_that_a_newer_one_replaced_is_not_valid():
+    """The citation still holds, and is no evidence; a newer version that the caller may not see replaces nothing."""
+    house = SmallHouse({"policies/1.md": version(1, 300)}, access=SERIES)
+    reply = evidence(house, "lodging")
+    answer = "Lodging is paid up to 300 yuan a night [S1]."
+    house.save({"policies/9.md": version(9999, 900, acl="[board]")})
+    assert codes(house, answer, reply) == []
+    assert codes(house, answer, reply, roles=["board"]) == ["evidence_not_valid"]
+    house.save({"policies/2.md": version(2, 400)})
+    assert codes(house, answer, reply) == ["evidence_not_valid"]
+    house.sync.held_paths = frozenset({"policies/2.md"})
+    assert codes(house, answer, reply) == []
+
+
+def test_a_version_that_was_made_the_newest_on_disk_is_evidence_at_once():
+    """The bytes on disk say which version it is, not the index."""
+    house = SmallHouse({"policies/1.md": version(1, 300), "policies/2.md": version(2, 400)}, access=SERIES)
+    answer = "Lodging is paid up to 300 yuan a night [S1]."
+    house.write("policies/1.md", version(3, 300))
+    reply = {"query": "lodging", "evidence": {}} | evidence(SmallHouse({"policies/1.md": version(3, 300)}), "lodging")
+    assert codes(house, answer, reply) == []
 
 
 def test_claims_can_be_held_to_passages_that_come_with_them(house):
