@@ -51,6 +51,9 @@ class Draft:
         self._settings = settings
         self._fingerprint = fingerprint
         self._replace_all = replace_all
+        self._start_over()
+
+    def _start_over(self) -> None:
         self._segments: list[Segment] = []
         self.text_bytes = 0
         # The last word on each path: a new version, or None for a deletion.
@@ -134,7 +137,7 @@ class Draft:
             self._said.update(dead)
 
     def publish(self, store: Store, ledger: Ledger, *, partial: bool | None = None) -> tuple[Snapshot, Tally]:
-        """Publish the draft as one generation and bring the ledger in step; the draft is spent then.
+        """Publish the draft as one generation and bring the ledger in step; the draft is empty then.
 
         Args:
             store: Where to.
@@ -162,6 +165,8 @@ class Draft:
         stored = {path: effect for path, effect in self._effects.items() if effect is not None}
         deleted = self._deleted(ledger)
         ledger.note_stored(stored, deleted)
+        self._replace_all = False
+        self._start_over()
         return snapshot, tally
 
     def _tally(self, ledger: Ledger) -> Tally:

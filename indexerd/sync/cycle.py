@@ -22,7 +22,7 @@ from indexerd.sources import tells_of_shortage
 from indexerd.store import Snapshot, Store
 from indexerd.sync.apply import Draft, kept_text
 from indexerd.sync.bulk import Sized
-from indexerd.sync.ledger import Ledger
+from indexerd.sync.ledger import Ledger, is_within
 from indexerd.sync.look import Look, merge_looks
 from indexerd.sync.pending import Taken
 from indexerd.sync.plan import SyncPlan, plan
@@ -33,6 +33,12 @@ from indexerd.sync.scan import Scanner, ruled_by
 _NOT_FOR_US = frozenset({"too_large", "not_regular"})
 # So many deletions are looked at twice; more are a folder gone, which no listing misses file by file.
 _CONFIRMED_AT_MOST = 2000
+# After so many files of a survey, some milliseconds of work, other things come in between.
+_PORTION = 1000
+
+
+def _go_on() -> None:
+    """Do nothing in between."""
 
 
 class FolderWatch(Protocol):
@@ -67,18 +73,21 @@ class Cycle(NamedTuple):
     clock: Clock
     watcher: FolderWatch | None
 
-    def survey(self, hints: Iterable[Taken], draft: Draft, *, redo: bool = False) -> Work:
+    def survey(self, hints: Iterable[Taken], draft: Draft, between: Callable[[], None], *, redo: bool = False) -> Work:
         """Look at everything below every root; what the hints name is read whatever its stat says.
 
         Args:
             hints: What to read in any case.
             draft: What the next generation will change.
+            between: Called every few milliseconds; it may look at single paths, read and publish. Let `look_again` at
+                what it did follow.
             redo: Read every file.
         """
         entered = self._watch_above()
-        look = self.scanner.scan(self.ledger.places, self._entering(entered))
+        look = self.scanner.scan(self.ledger.places, self._entering(entered, between))
         for root in self.roots:
             self._watch_only(os.fsencode(root.path), entered)
+        between()
         named = {source_path(*place) for place in self._places(hints)}
         decided = plan(
             look=look,
@@ -88,8 +97,17 @@ class Cycle(NamedTuple):
             redo=redo,
             sample=named,
         )
-        work = self._work(look, decided, draft, redo=redo)
+        between()
+        work = self._work(look, decided, draft, between, redo=redo)
         return self._confirmed(work, draft) if 0 < len(work.tombstones) <= _CONFIRMED_AT_MOST else work
+
+    def look_again(self, work: Work, hints: Iterable[Taken], draft: Draft) -> Work:
+        """Look at what was looked at amid a survey once more, after it: of two looks the later counts."""
+        second = self.look(hints, draft)
+        scope = frozenset(second.scope)
+        read = [file for file in work.read if not is_within(file.want.source_path, scope)]
+        tombstones = [path for path in work.tombstones if not is_within(path, scope)]
+        return Work((*read, *second.read), tuple(sorted({*tombstones, *second.tombstones})), work.scope)
 
     def look(self, hints: Iterable[Taken], draft: Draft) -> Work:
         """Look at what some hints name: files themselves, folders with all below them. Arguments as of `survey`."""
@@ -211,8 +229,9 @@ class Cycle(NamedTuple):
         assert found is not None, "a document of a look lies below a root"
         return found
 
-    def _entering(self, entered: set[bytes]) -> Callable[[Root, bytes], None]:
+    def _entering(self, entered: set[bytes], between: Callable[[], None] = _go_on) -> Callable[[Root, bytes], None]:
         def enter(root: Root, relative: bytes) -> None:
+            between()
             top = os.fsencode(root.path)
             folder = top + b"/" + relative if relative else top
             entered.add(folder)
@@ -221,13 +240,23 @@ class Cycle(NamedTuple):
 
         return enter
 
-    def _work(self, look: Look, decided: SyncPlan, draft: Draft, *, redo: bool = False) -> Work:
+    def _work(
+        self,
+        look: Look,
+        decided: SyncPlan,
+        draft: Draft,
+        between: Callable[[], None] = _go_on,
+        *,
+        redo: bool = False,
+    ) -> Work:
         # A file that is only being read is no document yet, so there is nothing to hold.
         held = {path: why for path, why in decided.held.items() if path in self.ledger or draft.holds(path)}
         self.ledger.note_look(look, replace(decided, held=held))
         snapshot = self.store.snapshot()
         read = []
-        for path in decided.read:
+        for number, path in enumerate(decided.read):
+            if not number % _PORTION:
+                between()
             stat = look.files.get(path)
             if redo or not self.ledger.is_known_unusable(path, stat):
                 size = stat.size if stat is not None else 0

@@ -93,7 +93,7 @@ class SyncLoop:
         self._name_remote_roots()
         with stepper.lock:
             stepper.pending.doubt()
-            stepper.timers = True
+            stepper.timers.on = True
             self._stopping = False
             self._thread = threading.Thread(target=self._run, name="indexerd-sync", daemon=True)
             stepper.resolved.notify_all()
@@ -312,7 +312,7 @@ class SyncLoop:
         unwatched = stepper.watching.unwatched()
         now = self._clock.monotonic()
         with stepper.lock:
-            stepper.check_roots(now)
+            stepper.timers.check_roots(now)
             if unwatched:
                 stepper.pending.add([Hint(folder, tree=True) for folder in unwatched], now, urgent=True)
                 stepper.wake.notify_all()

@@ -11,7 +11,7 @@ See: docs/consistency.md (events and the barrier).
 """
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from itertools import islice
@@ -196,14 +196,30 @@ class Pending:
         """
         due = [(path, entry) for path, entry in self._waiting.items() if self._due(entry) <= now]
         urgent = [item for item in due if item[1].urgent]
-        chosen = sorted(urgent or due, key=lambda item: item[1].oldest)[:limit]
-        hints = [Taken(path, entry.tree, entry.oldest, entry.first, entry.writing) for path, entry in chosen]
-        for hint in hints:
-            del self._waiting[hint.path]
+        hints = self._hand_out(urgent or due, limit)
         few = bool(urgent) or 0 < len(hints) <= FEW_PATHS
         doubt, reconcile = self._take_doubts(now) if surveys and not few else (0, False)
         if surveys and not hints and not reconcile and self._idle_not_before <= now:
             hints = [Taken(path, self._idle.pop(path), NOBODY, now) for path in [*islice(self._idle, IDLE_PATHS)]]
+        return self._as_batch(hints, doubt=doubt, reconcile=reconcile)
+
+    def take_few(self, now: float, limit: int) -> Batch | None:
+        """Hand out files that are due, amid a look at everything; None where none is, or too many wait.
+
+        Folders wait for the end of that look: what is in them may be much.
+        """
+        if len(self._waiting) > FEW_PATHS:
+            return None
+        due = [(path, e) for path, e in self._waiting.items() if not e.tree and self._due(e) <= now]
+        return self._as_batch(self._hand_out(due, limit))
+
+    def _hand_out(self, due: Iterable[tuple[bytes, _Entry]], limit: int) -> list[Taken]:
+        chosen = sorted(due, key=lambda item: item[1].oldest)[:limit]
+        for path, _ in chosen:
+            del self._waiting[path]
+        return [Taken(path, entry.tree, entry.oldest, entry.first, entry.writing) for path, entry in chosen]
+
+    def _as_batch(self, hints: Sequence[Taken], *, doubt: int = 0, reconcile: bool = False) -> Batch | None:
         self._in_work.update(hint.oldest for hint in hints)
         if not hints and not reconcile:
             return None
@@ -211,7 +227,7 @@ class Pending:
         return batch._replace(oldest=min(_numbers(batch), default=NOBODY))
 
     def in_bulk(self, batch: Batch) -> None:
-        """Note that what was handed out is being done in bulk: `named_through` does not wait for it any more."""
+        """Note that what was handed out takes long (a bulk run, a look at everything): `named_through` passes it."""
         numbers = Counter(_numbers(batch))
         self._in_work -= numbers
         self._in_bulk += numbers

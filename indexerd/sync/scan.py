@@ -78,7 +78,8 @@ class Scanner:
 
         Args:
             known: Where roots and mounts stood before, see `plan.next_places`; what is not there any more is held.
-            entering: Called with root and relative path before a folder is listed, and not for ignored ones.
+            entering: Called with root and relative path before a folder is listed, and again from time to time while a
+                large one is gone through; not for ignored ones.
             roots: Only these.
         """
         looks = []

@@ -11,10 +11,10 @@ See: docs/consistency.md (the writer), docs/operations.md (problems).
 
 import errno
 import logging
-import os
 import threading
 from collections.abc import Callable, Sequence
 
+from indexerd.errors import StoreError
 from indexerd.indexing import settings_fingerprint
 from indexerd.model import Root, Settings, SourcePath
 from indexerd.ports import Clock, Sources, StoreFilesystem
@@ -25,19 +25,14 @@ from indexerd.sync.deferred import Deferred
 from indexerd.sync.ledger import Known, Ledger, documents_of
 from indexerd.sync.memory import drop_cache, load_cache, save_cache
 from indexerd.sync.options import SyncOptions
-from indexerd.sync.pending import HURRIED, NOBODY, Batch, Hint, Kind, Pending, Writing
+from indexerd.sync.pending import HURRIED, NOBODY, Batch, Hint, Pending, Writing
 from indexerd.sync.problems import Standing
 from indexerd.sync.repair import Reads, Repaired
 from indexerd.sync.repairs import Repairs
-from indexerd.sync.roots import RootIdentities, identity_of
 from indexerd.sync.scan import Scanner
+from indexerd.sync.timers import Timers
 from indexerd.sync.timetable import (
     FIRST_SAVE_SECONDS,
-    REFUSED_RETRY_SECONDS,
-    ROOT_CHECK_SECONDS,
-    ROOT_RETRY_SECONDS,
-    SAMPLE_FILES,
-    SAMPLE_SECONDS,
     SAVE_SECONDS,
     STILL_CHANGING_SECONDS,
     TIMER_SLACK_SECONDS,
@@ -55,6 +50,9 @@ _log = logging.getLogger(__name__)
 # Of one batch: more than a burst ever names, less than what would make a list slow to sort.
 _BATCH_PATHS = 20_000
 _BATCH_PATHS_IN_BULK = 500
+# Amid a survey: so many files at a time, and not before so long after the last ones.
+_BATCH_PATHS_AMID = 16
+_AMID_SECONDS = 0.005
 # What a step that failed is called in the status; both go when one succeeds.
 STEP_FAILURES = ("publish_failed", "sync_failed")
 
@@ -88,7 +86,6 @@ class Stepper:
         self.watching = Watching(
             watcher, roots=self.roots, options=options, timetable=self.timetable, problems=self.problems, note=self.note
         )
-        self.identities = RootIdentities(root.path for root in self.roots)
         snapshot = store.snapshot()
         # Not now: whoever asks in the meantime is answered from the store, and a large index takes a while to list.
         self.ledger = Ledger(Deferred(lambda: Known(documents_of(snapshot), load_cache(fs))))
@@ -106,17 +103,18 @@ class Stepper:
             ),
             fingerprint=settings_fingerprint(settings),
             writing=self._writing,
+            between=self._serve_amid,
             new_bulk=lambda: Bulk(brief, sources, self.notify, workers=options.workers),
         )
         self.building = self.writer.unfinished or self.writer.redo
         self.reconciled_at: float | None = None
         self.retry_at = 0.0
-        # Off for one shot: it does what is asked and ends.
-        self.timers = False
+        self.timers = Timers(self.timetable, self.pending, self.writer.cycle, self.watching, self.wake)
         self.callbacks: list[Callable[[Snapshot], None]] = []
         self._overflows = Overflows()
         self._back_off = BackOff()
         self._unsaved = False
+        self._next_amid = 0.0
         # What a failure now would be called in the status.
         self._phase = "sync_failed"
 
@@ -144,17 +142,6 @@ class Stepper:
             self.pending.add(hints, self.clock.monotonic(), urgent=True)
             self.wake.notify_all()
 
-    def check_roots(self, now: float) -> None:
-        """Note the roots that are not the folders they were. Call with the lock held."""
-        changed = [Hint(os.fsencode(path), tree=True) for path in self.identities.changed()]
-        # It may have come back as the folder it was, and was looked for in between alone: no event, no other identity.
-        states = self.ledger.roots
-        lost = [root.path for root in self.roots if states.get(root.label) == "missing"]
-        changed += [Hint(os.fsencode(path), tree=True) for path in lost if identity_of(path) is not None]
-        if changed:
-            self.pending.add(changed, now, urgent=True)
-            self.wake.notify_all()
-
     @property
     def watcher(self) -> Watcher | None:
         """Return the watch; None where scans are relied on."""
@@ -173,9 +160,9 @@ class Stepper:
         # Before the lock is taken: the watcher's own lock comes first.
         unwatched = self._watch_again(now)
         with self.lock:
-            if self.timers:
-                self._tick(now)
-                self._look_at_unwatched(unwatched, now)
+            if self.timers.on:
+                self.timers.tick(now, in_bulk=self.writer.bulk_running())
+                self.timers.look_at_unwatched(unwatched, now)
             batch = self._take(now)
         if batch is not None:
             self._work(batch)
@@ -203,7 +190,7 @@ class Stepper:
         if self.repairs or (self.retry_at <= now and self.writer.results_ready()):
             return 0.0
         in_bulk = self.writer.bulk_running()
-        timer = self.timetable.next_moment(recent=not in_bulk) if self.timers else float("inf")
+        timer = self.timetable.next_moment(recent=not in_bulk) if self.timers.on else float("inf")
         # A timed wait may end a little early: a timer is not so urgent that it should be asked for twice.
         moments = [timer + TIMER_SLACK_SECONDS]
         hints = None if self.writer.redo and in_bulk else self.pending.next_due(surveys=not in_bulk)
@@ -270,6 +257,10 @@ class Stepper:
         try:
             if batch.reconcile and (self._overflows.pending() or self.watching.is_dead()):
                 self.watching.renew()
+            is_survey = self.writer.is_survey(batch)
+            if is_survey:
+                with self.lock:
+                    self.pending.in_bulk(batch)
             again, in_bulk = self.writer.take(batch)
         except Exception:
             with self.lock:
@@ -278,7 +269,7 @@ class Stepper:
         self._put_back(again)
         self._unsaved = True
         with self.lock:
-            if in_bulk:
+            if in_bulk and not is_survey:
                 self.pending.in_bulk(batch)
             elif batch.oldest == NOBODY:
                 # As long again: what nobody waits for takes half of the time at most.
@@ -287,9 +278,29 @@ class Stepper:
             self._reconciled(began)
         self._refresh_problems()
 
+    def _serve_amid(self) -> None:
+        """Between two folders of a survey, do what somebody may be waiting for: for half of the time at most."""
+        now = self.clock.monotonic()
+        if now < self._next_amid or now < self.retry_at:
+            return
+        try:
+            self.repairs.serve(self._repair, self._tell)
+            with self.lock:
+                batch = None if self.writer.redo else self.pending.take_few(now, _BATCH_PATHS_AMID)
+            if batch is not None:
+                self._work(batch)
+            if self.writer.is_publish_due():
+                self._publish(lambda _: self.writer.publish())
+        except (OSError, StoreError) as error:
+            # The survey goes on: without it nothing new would be watched while the disk is full.
+            self.failed(error)
+        self._phase = "sync_failed"
+        ended = self.clock.monotonic()
+        self._next_amid = ended + max(_AMID_SECONDS, ended - now)
+
     def _watch_again(self, now: float) -> tuple[bytes, ...]:
         """Try again to watch where that was refused; return the folders to look into meanwhile."""
-        if not self.timers or now < self.timetable.refused_retry:
+        if not self.timers.on or now < self.timetable.refused_retry:
             return ()
         if self.watching.try_again():
             with self.lock:
@@ -361,37 +372,3 @@ class Stepper:
         states = sorted(f"{label}: {state}" for label, state in self.ledger.roots.items() if state != "ok")
         self.problems.set("root_unavailable", "; ".join(states) or None)
         self.watching.name_refused()
-
-    # The timers.
-
-    def _tick(self, now: float) -> None:
-        table = self.timetable
-        if now >= table.root_check:
-            table.root_check = now + ROOT_CHECK_SECONDS
-            self.check_roots(now)
-            self._retry(now)
-        if now >= table.reconcile:
-            table.reconcile = float("inf")
-            self.pending.survey()
-        # Not amid a bulk run: it would only make that longer, and somebody may be waiting for its end.
-        again = [] if self.writer.bulk_running() else table.recent_due(now)
-        if now >= table.sample:
-            table.sample = now + SAMPLE_SECONDS
-            again += map(self.writer.cycle.absolute, self.ledger.cache.sample(self.ledger.indexed, SAMPLE_FILES))
-        self.pending.add([Hint(path, Kind.TOUCHED) for path in again], now, idle=True)
-
-    def _look_at_unwatched(self, folders: Sequence[bytes], now: float) -> None:
-        """Look from time to time into folders whose changes nobody reports; entering them tries to watch them again."""
-        if now >= self.timetable.refused_retry:
-            self.timetable.refused_retry = now + REFUSED_RETRY_SECONDS
-            self.pending.add([Hint(folder, tree=True) for folder in folders], now, idle=True)
-
-    def _retry(self, now: float) -> None:
-        """Look again at roots that were not there, and at everything when the watch has died."""
-        table = self.timetable
-        if now >= table.root_retry:
-            table.root_retry = now + ROOT_RETRY_SECONDS
-            gone = [os.fsencode(root.path) for root in self.roots if self.ledger.roots.get(root.label, "ok") != "ok"]
-            self.pending.add([Hint(path, tree=True) for path in gone], now, idle=True)
-        if self.watching.is_dead():
-            self.pending.doubt()

@@ -32,6 +32,8 @@ _NAMES_ARE_UTF8 = sys.getfilesystemencoding().lower() in ("utf-8", "utf8")
 _ODD_FIRST = frozenset(".#~")
 _TYPE_BITS, _REGULAR = 0o170000, stat_bits.S_IFREG
 _new_stat = tuple.__new__
+# A folder is announced again after so many entries, a few milliseconds of work: who is told may have more to do.
+_PORTION = 500
 
 
 class Folder(NamedTuple):
@@ -227,8 +229,10 @@ class Walk:
         is_odd = not _NAMES_ARE_UTF8 or not is_printable("/".join([entry.name for entry in entries]))
         files, limit = self._files, self._max_file_bytes
         others: list[os.DirEntry[str]] = []
-        for entry in entries:
+        for number, entry in enumerate(entries, 1):
             name = entry.name
+            if not number % _PORTION:
+                self._announce(folder.relative)
             if is_odd or not name.lower().endswith(endings) or name[0] in _ODD_FIRST:
                 others.append(entry)
                 continue

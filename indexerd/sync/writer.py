@@ -62,6 +62,7 @@ class Writer:
         fingerprint: Of the settings in force.
         new_bulk: Makes a bulk run.
         writing: What newer events say of a file (absolute path): whether it is being saved in place.
+        between: Called every few milliseconds of a survey: it may have small batches taken and published.
         redo: The published set has other settings and is being made anew.
         unfinished: The first index is not complete.
     """
@@ -70,6 +71,7 @@ class Writer:
     fingerprint: str
     new_bulk: Callable[[], Bulk]
     writing: Callable[[bytes], Writing]
+    between: Callable[[], None]
     redo: bool = False
     unfinished: bool = field(init=False)
     total: Tally = field(default_factory=Tally)
@@ -84,6 +86,8 @@ class Writer:
     _bulk_files: set[SourcePath] = field(default_factory=set)
     # Files that were read at once since the bulk run took them in.
     _overtaken: set[SourcePath] = field(default_factory=set)
+    # What was looked at amid a survey, which may have seen it older; None while there is none.
+    _amid: list[Taken] | None = None
     _recent: set[SourcePath] = field(default_factory=set)
     # When a file that had text was first seen empty.
     _emptied: dict[SourcePath, float] = field(default_factory=dict)
@@ -98,14 +102,22 @@ class Writer:
     def take(self, batch: Batch) -> tuple[Again | None, bool]:
         """Look at what a batch names; read it at once if it is little, else begin to read it in bulk.
 
+        Amid a survey (called from its `between`) nothing is begun in bulk: what is much is put back.
+
         Returns:
             Files to be put back under the batch's number, if there are any, and whether the rest is read in bulk.
         """
-        draft = self._bulk_draft if self.redo else self._draft
-        work = self._look(batch, draft)
+        amid = self._amid is not None
+        work = self._look(batch, self._bulk_draft if self.redo else self._draft)
         if not self.redo:
             self._overtake(self._bulk_files_within(work.scope))
-        if self.redo or _is_much(work.read, INLINE_FILES if self._bulk is None else INLINE_FILES_IN_BULK):
+        few = INLINE_FILES if self._bulk is None and not amid else INLINE_FILES_IN_BULK
+        if amid and _is_much(work.read, few):
+            self._open.append(batch)
+            return Again(changing=(), busy=batch.hints), False
+        if self._amid is not None:
+            self._amid.extend(batch.hints)
+        if self.redo or _is_much(work.read, few):
             self._bulk_draft.delete(work.tombstones, self.cycle.ledger)
             busy = self._begin_bulk(work.read)
             self._open_in_bulk.append(batch)
@@ -138,7 +150,7 @@ class Writer:
         whole = self._bulk is None and any(batch.reconcile for batch in self._open)
         unfinished = self.unfinished and not whole
         if self._draft.ready():
-            self._draft = self._published(self._draft, unfinished=unfinished)
+            self._publish(self._draft, unfinished=unfinished)
         self.unfinished = unfinished
         resolved, self._open = self._open, []
         return resolved
@@ -164,7 +176,7 @@ class Writer:
             self.cycle.keep_held(self._bulk_draft)
         self._bulk_draft.give_way(self._overtaken, self.cycle.store.snapshot())
         if self._bulk_draft.ready():
-            self._bulk_draft = self._published(self._bulk_draft, unfinished=unfinished)
+            self._publish(self._bulk_draft, unfinished=unfinished)
             self.redo = False
         self._bulk_due = now + NEXT_PUBLISH_SECONDS
         self.unfinished = unfinished
@@ -174,11 +186,9 @@ class Writer:
         self.stop()
         return resolved
 
-    def _published(self, draft: Draft, *, unfinished: bool) -> Draft:
-        """Publish a draft; return an empty one to go on with."""
+    def _publish(self, draft: Draft, *, unfinished: bool) -> None:
         _, tally = draft.publish(self.cycle.store, self.cycle.ledger, partial=unfinished)
         self.total += tally
-        return Draft(self.cycle.settings, self.fingerprint)
 
     def _bulk_files_within(self, scope: Collection[SourcePath]) -> set[SourcePath]:
         """Return the files of the bulk run that a look has seen since, or has seen to be gone."""
@@ -206,6 +216,8 @@ class Writer:
         repaired = repair(others, self.cycle, self.fingerprint, self.writing, (INLINE_FILES, INLINE_BYTES))
         self.total += repaired.tally
         self._overtake(repaired.published)
+        if self._amid is not None:
+            self._amid.extend(Taken(self.cycle.absolute(path), False, 0, 0.0) for path in repaired.published)
         left = {path for path, read in drafted.items() if not holds(repaired.snapshot, path, read)}
         return repaired._replace(left=repaired.left | left)
 
@@ -255,14 +267,21 @@ class Writer:
             # Its drafts are most of what was ever taken: 16 MB after 43 MB of text, in a millisecond.
             malloc_trim(0)
 
-    def _look(self, batch: Batch, draft: Draft) -> Work:
-        if batch.reconcile or self._is_survey_cheaper(len(batch.hints)):
-            return self.cycle.survey(batch.hints, draft, redo=self.redo)
-        return self.cycle.look(batch.hints, draft)
+    def is_survey(self, batch: Batch) -> bool:
+        """Return whether a batch means a look at everything: also where that costs less than at many single paths."""
+        paths = len(batch.hints)
+        many = self._bulk is None and paths > MANY_PATHS and SURVEY_FACTOR * paths > len(self.cycle.ledger)
+        return batch.reconcile or many
 
-    def _is_survey_cheaper(self, paths: int) -> bool:
-        """Return whether looking at everything costs less than looking at so many paths one by one."""
-        return self._bulk is None and paths > MANY_PATHS and SURVEY_FACTOR * paths > len(self.cycle.ledger)
+    def _look(self, batch: Batch, draft: Draft) -> Work:
+        if not self.is_survey(batch):
+            return self.cycle.look(batch.hints, draft)
+        self._amid = []
+        try:
+            work = self.cycle.survey(batch.hints, draft, self.between, redo=self.redo)
+        finally:
+            amid, self._amid = self._amid, None
+        return self.cycle.look_again(work, amid, draft) if amid else work
 
     def _read(self, files: Sequence[Sized], hints: Mapping[bytes, Taken]) -> list[SourcePath]:
         began = self.cycle.clock.monotonic()

@@ -222,10 +222,9 @@ FAULTS = [
     ),
     Fault(
         "what a refused sync took is given up",
-        "sync/writer.py",
-        "            self._draft = self._published(self._draft, unfinished=unfinished)\n",
-        "            spent, self._draft = self._draft, Draft(self.cycle.settings, self.fingerprint)\n"
-        "            self._published(spent, unfinished=unfinished)\n",
+        "sync/apply.py",
+        "            store.abort(prepared)\n            raise\n",
+        "            store.abort(prepared)\n            self._start_over()\n            raise\n",
         ("tests/integration/test_sync_faults.py::test_a_publish_that_fails_changes_nothing_and_is_tried_again[EINTR]",),
     ),
     Fault(

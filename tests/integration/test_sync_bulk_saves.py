@@ -116,7 +116,7 @@ def test_files_read_again_for_their_times_alone_cost_no_generation(tmp_path):
         rig.loop.sync_once()
         stepper, generation = rig.loop._stepper, rig.generation()
         assert len(stepper.timetable._recent) == 300
-        stepper.timers = True
+        stepper.timers.on = True
         stepper.timetable.reconcile = float("inf")
         for path in stepper.timetable._recent:
             stepper.timetable._recent[path] = 0.0

@@ -737,7 +737,8 @@ def test_a_file_that_never_holds_still_is_listed_by_one_shot(tmp_path):
                 return read(path) if path != "busy.md" else changing
 
         changing = SourceFault("source_changed", "changed during each of 3 reads")
-        object.__setattr__(rig.loop._stepper.writer.cycle, "sources", Restless())
+        writer = rig.loop._stepper.writer
+        writer.cycle = writer.cycle._replace(sources=Restless())
         report = rig.loop.sync_once()
         assert rig.paths() == ["still.md"]
         assert [(e.source_path, e.reason) for e in report.skipped] == [("busy.md", "source_changed")]

@@ -273,3 +273,25 @@ def test_what_is_done_in_bulk_holds_up_nobody_who_waits_for_named_paths():
     assert (pending.named_through(), pending.resolved_through(), pending.count()) == (number, 0, 1)
     pending.done(run)
     assert (pending.resolved_through(), pending.count()) == (number, 0)
+
+
+def test_amid_a_look_at_everything_a_few_files_are_handed_out():
+    """Files that are due come alone, oldest first; folders, and files that are being written, wait for the end."""
+    pending = Pending()
+    pending.doubt()
+    look = pending.take(10.0, 100)
+    pending.in_bulk(look)
+    pending.add([Hint(b"/r/folder", tree=True), Hint(b"/r/busy", Kind.WRITING), Hint(NOTE), Hint(OTHER)], 10.0)
+    batch = pending.take_few(10.0, 1)
+    assert [hint.path for hint in batch.hints] == [NOTE]
+    pending.done(batch)
+    assert [hint.path for hint in pending.take_few(10.0, 100).hints] == [OTHER]
+    assert pending.take_few(10.0, 100) is None
+    assert pending.count() == 4
+
+
+def test_amid_a_look_at_everything_many_files_wait_for_its_end():
+    """A burst is what that look is for."""
+    pending = Pending()
+    pending.add([Hint(b"/r/%d.md" % number) for number in range(65)], 10.0)
+    assert pending.take_few(10.0, 100) is None
