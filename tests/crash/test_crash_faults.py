@@ -13,6 +13,9 @@ from pathlib import Path
 import pytest
 
 from tests.crash.fault_table import FAULTS
+from tests.crash.gate_faults import GATE_FAULTS
+
+ALL = [*FAULTS, *GATE_FAULTS]
 
 REPOSITORY = Path(__file__).parents[2]
 
@@ -24,7 +27,7 @@ def copy(tmp_path_factory):
     for name in ("indexerd", "tests"):
         shutil.copytree(REPOSITORY / name, place / name, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(REPOSITORY / "pyproject.toml", place)
-    done = run(place, sorted({test for fault in FAULTS for test in fault.tests}), compiled=True)
+    done = run(place, sorted({test for fault in ALL for test in fault.tests}), compiled=True)
     assert done.returncode == 0, done.stdout
     return place
 
@@ -39,7 +42,7 @@ def run(place, tests, *, compiled=False):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
+@pytest.mark.parametrize("fault", ALL, ids=lambda fault: fault.name)
 def test_a_fault_turns_the_tests_red(copy, fault):
     """With the fault in place each of the named tests fails: none passes, and none is missing."""
     path = copy / "indexerd" / fault.file

@@ -1,6 +1,7 @@
 """The socket answers good clients whatever bad ones do."""
 
 import contextlib
+import functools
 import json
 import os
 import shutil
@@ -19,6 +20,7 @@ from indexerd.client import Client, call
 from indexerd.errors import BusyError, IndexerdError, NotFoundError, UnreachableError
 from indexerd.server import Limits, Server, listen
 from indexerd.service.callers import Admission
+from tests.fakes.another_user import as_user, line_from
 from tests.fakes.answering import Answering
 from tests.fakes.delivery import deliveries
 
@@ -296,31 +298,6 @@ def _nobody():
     return Nobody(owner_uid=12345)
 
 
-def _ask_as(uid, path):
-    """Connect as another user in a process of its own; return what it hears."""
-    reading, writing = os.pipe()
-    child = os.fork()
-    if child == 0:
-        try:
-            os.close(reading)
-            os.setgroups([])
-            os.setgid(uid)
-            os.setuid(uid)
-            raw = socket.socket(socket.AF_UNIX)
-            raw.connect(path)
-            # A refusal may have closed the connection already; what it said can still be read.
-            with contextlib.suppress(BrokenPipeError):
-                raw.sendall(LINE)
-            os.write(writing, read_line(raw))
-        finally:
-            os._exit(0)
-    os.close(writing)
-    with os.fdopen(reading, "rb") as heard:
-        said = heard.read()
-    os.waitpid(child, 0)
-    return said
-
-
 @pytest.mark.root
 @pytest.mark.skipif(os.getuid() != 0, reason="becomes another user")
 def test_another_user_is_refused_or_gets_its_mapped_roles():
@@ -334,7 +311,7 @@ def test_another_user_is_refused_or_gets_its_mapped_roles():
             server.start()
             folder.chmod(0o755)
             Path(listener.path).chmod(0o666)
-            assert expected in _ask_as(65534, listener.path)
+            assert expected in as_user(65534, functools.partial(line_from, listener.path, LINE))
             server.stop()
     finally:
         shutil.rmtree(folder)

@@ -112,8 +112,10 @@ def some(chance, choices, most):
     return chance.sample(choices, chance.randint(0, min(most, len(choices))))
 
 
-def made_text(chance):
+def made_text(chance, *, in_series):
     keys = {line.partition(":")[0]: line for line in some(chance, KEYS, 4)}
+    if in_series:
+        keys |= {"series": "series: a", "version": f"version: {chance.randint(1, 5)}"}
     front = "---\n" + "\n".join(keys.values()) + "\n---\n" if keys else ""
     lines = [" ".join(chance.choices(WORDS, k=chance.randint(1, 6))) for _ in range(chance.randint(1, 4))]
     lines += [INJECTION] if chance.random() < 0.15 else []
@@ -124,12 +126,18 @@ def made_text(chance):
 def made_history(chance):
     names = [chance.choice(FOLDERS) + name for name in ("a.md", "quokka.md", "closed.md", "n1.md", "n2.md", "n3.md")]
     names = names[: chance.randint(1, len(names))]
+    in_series = chance.random() < 0.3
     steps = []
     for number in range(chance.randint(1, 3)):
         changed = names if number == 0 else some(chance, names, 3)
         gone = 0.2 if number else 0
-        steps.append(tuple((name, None if chance.random() < gone else made_text(chance)) for name in changed))
+        steps.append(
+            tuple(
+                (name, None if chance.random() < gone else made_text(chance, in_series=in_series)) for name in changed
+            )
+        )
     rules = tuple(sorted(some(chance, RULES, 4), key=RULES.index))
+    rules += (PathRule(match="**", supersede_by="series"),) if in_series else ()
     return History(tuple(steps), rules, frozenset(some(chance, names, 1)), frozenset(some(chance, names, 1)))
 
 

@@ -140,8 +140,9 @@ def test_others_read_no_file_that_is_not_indexed():
     house.write(".env", "PASSWORD=1\n")
     asked = {"citation": ".env#L1-L1@sha256:" + "0" * 64}
     assert house.call("verify", asked)["state"] == "changed"
-    assert house.call("verify", asked, caller=guest("staff"))["state"] == "gone"
-    assert "document_hash" not in house.call("verify", asked, caller=guest("staff"))
+    for caller in (guest(), guest("staff")):
+        assert house.call("verify", asked, caller=caller)["state"] == "gone"
+        assert "document_hash" not in house.call("verify", asked, caller=caller)
 
 
 @pytest.mark.parametrize("caller", [OWNER, guest("staff")], ids=["owner", "guest"])
