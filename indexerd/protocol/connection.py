@@ -9,16 +9,18 @@ See: docs/protocol.md (which framing).
 
 from collections.abc import Callable
 
+from indexerd.protocol.http_text import HttpText
 from indexerd.protocol.json_lines import JsonLines
 from indexerd.protocol.messages import Fault, Framing, Limits, Message, MessageId, Payload, WireError
 from indexerd.protocol.msgpack_rpc import MsgpackRpc
 
 _BLANK = b" \t\r\n"
-# No first byte stands in two rows, and HTTP (a method's capital) or header lines ("Content-Length") can join without
-# moving any.
+# No first byte stands in two rows. CONNECT is left out of HTTP: nothing can be reached through this socket, and header
+# lines ("Content-Length") can join without moving any row.
 _FRAMINGS: tuple[tuple[frozenset[int], Callable[[Limits], Framing]], ...] = (
     (frozenset(b"{"), JsonLines),
     (frozenset([*range(0x90, 0xA0), 0xDC, 0xDD]), MsgpackRpc),
+    (frozenset(b"GPHDO"), HttpText),
 )
 
 
@@ -40,6 +42,15 @@ class Connection:
     def closed(self) -> bool:
         """Whether a fatal fault was handed out: answer it and close."""
         return self._closed
+
+    @property
+    def ends(self) -> bool:
+        """Whether the connection is to be closed after what was encoded last."""
+        return isinstance(self._framing, HttpText) and self._framing.ends
+
+    def owed(self) -> bytes:
+        """Return, once, what the peer waits for before it sends the rest of its message."""
+        return self._framing.owed() if isinstance(self._framing, HttpText) else b""
 
     def feed(self, data: bytes) -> None:
         """Take bytes in any pieces."""
@@ -94,7 +105,6 @@ class Connection:
         return JsonLines(self._limits)
 
     def _unknown_framing(self) -> Fault:
-        message = (
-            f"first byte 0x{self._refused:02x} begins no framing spoken here: send JSON-RPC lines or MessagePack-RPC"
-        )
+        known = "send JSON-RPC lines, MessagePack-RPC or HTTP/1.1"
+        message = f"first byte 0x{self._refused:02x} begins no framing spoken here: {known}"
         return Fault(id=None, error=WireError(code="parse_error", message=message), fatal=True)

@@ -49,7 +49,7 @@ class JsonLines:
             if len(line) > self._limits.in_bytes:
                 return _fault("too_large", f"a message may have {self._limits.in_bytes} bytes", fatal=True)
             if not line.isspace() and line:
-                return _message(line, self._limits.depth)
+                return read_message(line, self._limits.depth)
         return None
 
     def _next_line(self) -> bytes | None:
@@ -67,28 +67,33 @@ class JsonLines:
 
     def reply(self, request_id: MessageId, result: object) -> bytes:
         """Encode a result."""
-        return _line({"jsonrpc": "2.0", "id": request_id, "result": result})
+        return encode_json({"jsonrpc": "2.0", "id": request_id, "result": result})
 
     def failure(self, request_id: MessageId, error: WireError) -> bytes:
-        """Encode an error: the number for JSON-RPC clients, the stable code in `data`."""
-        data = {"code": error.code, **error.details}
-        body = {"code": error.number, "message": error.message, "data": data}
-        return _line({"jsonrpc": "2.0", "id": request_id, "error": body})
+        """Encode an error."""
+        return encode_json({"jsonrpc": "2.0", "id": request_id, "error": error_json(error)})
 
     def notification(self, topic: str, payload: Payload) -> bytes:
         """Encode a message that nobody asked for by id."""
-        return _line({"jsonrpc": "2.0", "method": topic, "params": payload})
+        return encode_json({"jsonrpc": "2.0", "method": topic, "params": payload})
 
 
-def _line(value: object) -> bytes:
+def encode_json(value: object) -> bytes:
+    """Return a value as one line of JSON, its end included."""
     return (_COMPACT.encode(value) + "\n").encode("utf-8", "replace")
+
+
+def error_json(error: WireError) -> Payload:
+    """Return an error as JSON-RPC has it: the number for its clients, the stable code in `data`."""
+    return {"code": error.number, "message": error.message, "data": {"code": error.code, **error.details}}
 
 
 def _fault(code: str, message: str, *, id: MessageId = None, fatal: bool = False) -> Fault:  # noqa: A002
     return Fault(id=id, error=WireError(code=code, message=message), fatal=fatal)
 
 
-def _message(line: bytes, depth: int) -> Message:
+def read_message(line: bytes, depth: int) -> Message:
+    """Read one JSON-RPC object that is whole."""
     try:
         value = decode_json(line, depth)
     except TooDeepError as error:

@@ -135,6 +135,7 @@ class Talk(asyncio.Protocol):
         if self._transport is None or self._working or self._stuck or self._transport.is_closing():
             return
         message = self._wire.next_message()
+        self._send(self._wire.owed())
         if message is None:
             self._rest()
             return
@@ -226,8 +227,10 @@ class Talk(asyncio.Protocol):
         self._close()
 
     def _send(self, data: bytes) -> None:
-        if self._transport is not None and not self._transport.is_closing():
+        if data and self._transport is not None and not self._transport.is_closing():
             self._transport.write(data)
+            if self._wire.ends:
+                self._close()
 
     def _close(self) -> None:
         """Close once what was written is taken, or the peer does not take it in time."""

@@ -147,7 +147,7 @@ def test_long_calls_never_stand_in_the_way_of_queries(serve, connect):
 
 ABUSES = {
     "garbage": b"\x00\xff\x00garbage\n" * 100,
-    "http": b"GET / HTTP/1.1\r\nHost: x\r\n\r\n",
+    "http": b"GET nothing HTTP/1.1\r\nHost: x\r\n\r\n",
     "1 GB header": b"\x94\x00\x01\xc6" + struct.pack(">I", 1 << 30),
     "2 GB text": b"\x94\x00\x01\xdb" + struct.pack(">I", (1 << 31) - 1),
     "array of 2^32": b"\xdd\xff\xff\xff\xff",

@@ -18,7 +18,8 @@ VALUES = st.recursive(
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4),
     max_leaves=12,
 )
-FIRSTS = st.sampled_from([b"{", b"\x94", b"\x93", b"\xdc", b'{"id":1,', b"\x94\x00\x01\xa5query\x91", b""])
+HTTP = [b"GET /query?q=", b"POST /rpc HTTP/1.1\r\nContent-Length: 9\r\n", b"HEAD / HTTP/1.1\r\n\r\n"]
+FIRSTS = st.sampled_from([b"{", b"\x94", b"\x93", b"\xdc", b'{"id":1,', b"\x94\x00\x01\xa5query\x91", b"", *HTTP])
 
 
 def read(data: bytes, cuts: list[int]) -> list[str]:
@@ -44,11 +45,12 @@ def test_rubbish_never_raises_and_cuts_make_no_difference(first, rest, cuts):
 
 @settings(max_examples=200, deadline=None)
 @given(st.dictionaries(st.text(max_size=8), VALUES, max_size=5), st.lists(st.integers(0, 5000), max_size=8))
-def test_both_framings_read_the_same_request(params, cuts):
-    """The same call means the same in JSON lines and in MessagePack."""
+def test_all_framings_read_the_same_request(params, cuts):
+    """The same call means the same in JSON lines, in MessagePack and over HTTP."""
     line = json.dumps({"id": 5, "method": "m", "params": params}, ensure_ascii=False).encode() + b"\n"
     packed = msgpack.packb([0, 5, "m", [params]])
-    assert read(line, cuts) == read(packed, cuts)
+    posted = b"POST /rpc HTTP/1.1\r\nContent-Length: %d\r\n\r\n%s" % (len(line), line)
+    assert read(line, cuts) == read(packed, cuts) == read(posted, cuts)
 
 
 @settings(max_examples=300, deadline=None)
@@ -72,6 +74,8 @@ def test_mutated_messages_never_raise(seed):
     for sample in (
         b'{"jsonrpc":"2.0","id":1,"method":"q","params":{"a":[1,2,{"b":"c"}]}}\n',
         msgpack.packb([0, 1, "q", [{"a": [1, {"b": "c"}]}]]),
+        b"GET /query?q=a%20b&k=3 HTTP/1.1\r\nHost: x\r\n\r\n",
+        b'POST /rpc HTTP/1.1\r\nContent-Length: 21\r\n\r\n{"id":1,"method":"q"}',
     ):
         for _ in range(200):
             broken = bytearray(sample * 2)

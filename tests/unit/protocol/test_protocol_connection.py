@@ -58,7 +58,15 @@ def test_pipelined_requests_come_in_order(sample):
 
 
 @pytest.mark.parametrize(
-    "first", [b"GET / HTTP/1.1\r\n\r\n", b"\x00\x01", b"[1,{}]\n", b"Content-Length: 3\r\n\r\n{}\n", b"\x80\n"]
+    "first",
+    [
+        b"CONNECT x:1 HTTP/1.1\r\n\r\n",
+        b"TRACE / HTTP/1.1\r\n\r\n",
+        b"\x00\x01",
+        b"[1,{}]\n",
+        b"Content-Length: 3\r\n\r\n{}\n",
+        b"\x80\n",
+    ],
 )
 def test_an_unknown_first_byte_is_answered_once_and_ends(first):
     """A framing that is not spoken is told so, and nothing behind it is read."""
