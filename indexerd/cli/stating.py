@@ -1,4 +1,4 @@
-"""`status` and `config`: what the daemon says of itself, and which settings hold and why.
+"""`status`, `metrics` and `config`: what the daemon says of itself, and which settings hold and why.
 
 Owns: how a status looks to a person.
 Knows nothing of: how any figure comes about.
@@ -100,6 +100,15 @@ def _age(seconds: float) -> str:
         if seconds >= size:
             return count(int(seconds // size), unit)
     return count(int(seconds), "second")
+
+
+@click.command("metrics")
+@selecting
+def metrics_command(**flags: object) -> int:
+    """Print the daemon's metrics as text that Prometheus reads."""
+    with asking_backend(take_selection(flags), here(), allow_local=False) as backend:
+        write(1, str(backend.call("metrics")["text"]).encode())
+    return 0
 
 
 @click.command("config")

@@ -4,7 +4,7 @@ Owns: the shape of both results, and what of them is for the owner only.
 Knows nothing of: how the sync works.
 Invariants: 1. `status` answers at any time, also while the first index is built.
 Purity: shell (through its parts).
-See: docs/protocol.md (status, sync), docs/operations.md.
+See: docs/protocol.md (status, sync, metrics), docs/operations.md.
 """
 
 from collections.abc import Sequence

@@ -14,13 +14,15 @@ from types import MappingProxyType
 
 from indexerd.protocol import PROTOCOL_VERSION
 from indexerd.protocol.fields import Fields
-from indexerd.protocol.messages import MethodNotFoundError, Payload
+from indexerd.protocol.messages import MethodNotFoundError, Payload, wire_error
 from indexerd.service.callers import Admission, Caller, Peer
 from indexerd.service.checking import Checking
 from indexerd.service.citations import Citations
 from indexerd.service.condition import Condition
+from indexerd.service.figures import Figures
 from indexerd.service.forgetting import forget
 from indexerd.service.listing import Listing
+from indexerd.service.metrics import Metrics
 from indexerd.service.parts import Parts
 from indexerd.service.rendering import Json
 from indexerd.service.searching import Searching
@@ -35,6 +37,7 @@ class Service:
     """All use cases of one profile."""
 
     def __init__(self, parts: Parts) -> None:
+        self._figures = Figures()
         self.adopt(parts)
 
     @property
@@ -51,6 +54,7 @@ class Service:
         self._quick: Mapping[str, Answer] = MappingProxyType(
             {
                 "status": condition.status,
+                "metrics": Metrics(parts, self._figures).metrics,
                 "subscribe": self._subscribe,
                 "shutdown": self._shutdown,
             }
@@ -80,7 +84,7 @@ class Service:
             RequestError: The request is wrong; `MethodNotFoundError` names the nearest method.
             IndexerdError: It could not be carried out.
         """
-        return self._method(method)(caller, params)
+        return self._counted(method, self._method(method), caller, params)
 
     def call_now(self, caller: Caller, method: str, params: Payload) -> Json | None:
         """Answer at once, or return None if the answer may take a while.
@@ -89,9 +93,18 @@ class Service:
             RequestError: As `call`.
         """
         answer = self._method(method)
-        if method in self._quick:
-            return answer(caller, params)
-        return None
+        return self._counted(method, answer, caller, params) if method in self._quick else None
+
+    def _counted(self, method: str, answer: Answer, caller: Caller, params: Payload) -> Json:
+        clock = self._parts.clock
+        started = clock.monotonic()
+        try:
+            result = answer(caller, params)
+        except Exception as error:
+            self._figures.failed(method, wire_error(error).code)
+            raise
+        self._figures.answered(method, clock.monotonic() - started, result)
+        return result
 
     def is_long(self, method: str) -> bool:
         """Tell whether a method may take minutes: such calls must not stand in the way of queries."""
@@ -100,6 +113,7 @@ class Service:
     def _method(self, name: str) -> Answer:
         answer = self._quick.get(name) or self._slow.get(name)
         if answer is None:
+            self._figures.failed("unknown", MethodNotFoundError.code)
             nearest = difflib.get_close_matches(name, [*self._quick, *self._slow], n=1)
             hint = f"; did you mean {nearest[0]!r}?" if nearest else ""
             raise MethodNotFoundError(f"no method {name!r}{hint}")

@@ -16,7 +16,7 @@ from indexerd.ports import Clock, SourceFault, SourceRead, Sources
 from indexerd.search.outcome import SearchOutcome, Seen
 from indexerd.search.request import SearchRequest
 from indexerd.service.callers import Admission
-from indexerd.store import Erased, Past, Snapshot, Versions
+from indexerd.store import Erased, Past, Snapshot, StoreStatistics, Versions
 from indexerd.sync.status import Barrier, SyncReport, SyncStatus
 
 
@@ -60,6 +60,10 @@ class Generations(Protocol):
 
     def past(self) -> Past:
         """Return what is kept of older generations."""
+        ...
+
+    def statistics(self) -> StoreStatistics:
+        """Return what the store tells about itself."""
         ...
 
     def erase(self, source_path: SourcePath, *, keep_current: bool = False) -> Erased:
@@ -114,6 +118,7 @@ class Parts(NamedTuple):
     Attributes:
         versions: Of this program, to be compared with those of a generation.
         extra_status: Further facts for the owner's `status`, such as the server's figures.
+        process: Figures of this process, by the name of their metric.
         stop: Asks the process to end; returns at once.
     """
 
@@ -130,3 +135,4 @@ class Parts(NamedTuple):
     stop: Callable[[], None]
     versions: Versions
     extra_status: Callable[[], Mapping[str, object]] = dict
+    process: Callable[[], Mapping[str, float]] = dict

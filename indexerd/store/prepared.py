@@ -24,6 +24,7 @@ class PreparedGeneration:
         change: What it would change.
         replace_all: It holds all there is: nothing of the parent stays.
         partial: It is a step on the way to a first index.
+        begun: Moment of the monotonic clock when its first byte was written.
     """
 
     parent: int
@@ -32,6 +33,7 @@ class PreparedGeneration:
     change: Change
     replace_all: bool
     partial: bool
+    begun: float
 
     @property
     def length_bytes(self) -> int:

@@ -26,7 +26,9 @@ class StoreStatistics(NamedTuple):
         history_bytes: Of files that only older generations name.
         unsynced_seconds: Age of the oldest commit that a power cut would take.
         unsynced_bytes: What was written since.
+        published_at_ns: When the current one was published (wall time); 0 when nothing was.
         publishes: Since opening.
+        publish_seconds: What they took in all, from the first byte written.
         merges: Since opening.
         checkpoints: Since opening.
         checkpoint_failures: In a row, up to now.
@@ -43,7 +45,9 @@ class StoreStatistics(NamedTuple):
     history_bytes: int
     unsynced_seconds: float
     unsynced_bytes: int
+    published_at_ns: int
     publishes: int
+    publish_seconds: float
     merges: int
     checkpoints: int
     checkpoint_failures: int
@@ -55,11 +59,13 @@ class Counters:
 
     def __init__(self) -> None:
         self.publishes = self.merges = self.checkpoints = self.failures = 0
+        self.publish_seconds = 0.0
         self.last_error = ""
 
-    def made_publish(self) -> None:
-        """Count a publish."""
+    def made_publish(self, seconds: float) -> None:
+        """Count a publish that took so long."""
         self.publishes += 1
+        self.publish_seconds += seconds
 
     def made_merge(self) -> None:
         """Count a merge."""
@@ -94,7 +100,9 @@ def statistics_of(
         history_bytes=sum(file.length for file in every - current),
         unsynced_seconds=unsynced_seconds,
         unsynced_bytes=unsynced_bytes,
+        published_at_ns=state.slot.newest.published_at_ns if state.slot and state.slot.kept else 0,
         publishes=counters.publishes,
+        publish_seconds=counters.publish_seconds,
         merges=counters.merges,
         checkpoints=counters.checkpoints,
         checkpoint_failures=counters.failures,

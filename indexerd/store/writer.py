@@ -122,7 +122,7 @@ class Store:
             OSError: Nothing was prepared and nothing is left behind. Try again.
             ValueError: No segment, or settings that differ from the current generation's without `replace_all`.
         """
-        state = self._ledger.state
+        state, begun = self._ledger.state, self._clock.monotonic()
         if not segments:
             raise ValueError("a generation needs a segment")
         if not replace_all and state.snapshot.document_count and settings != state.snapshot.settings:
@@ -141,6 +141,7 @@ class Store:
             change=change,
             replace_all=replace_all,
             partial=self.is_partial if partial is None else partial,
+            begun=begun,
         )
 
     def publish(self, prepared: PreparedGeneration) -> Snapshot:
@@ -321,7 +322,7 @@ class Store:
         staged = [one.ref.name for one in prepared.stored]
         self._ledger.exchange(new, undo=[name], staged=staged, written=written)
         self._ledger.highest = generation
-        self._counters.made_publish()
+        self._counters.made_publish(self._clock.monotonic() - prepared.begun)
 
     # Merging.
 

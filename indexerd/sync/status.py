@@ -5,7 +5,7 @@ Knows nothing of: how they come about, how they are shown.
 Invariants: 1. `current` is said only when all that was seen is published. 2. every degraded state has the problem that
     says which promise is weaker.
 Purity: pure.
-See: docs/protocol.md (status, sync), docs/operations.md (problems).
+See: docs/protocol.md (status, sync, metrics), docs/operations.md (problems).
 """
 
 from collections.abc import Iterable

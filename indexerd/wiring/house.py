@@ -52,6 +52,7 @@ from indexerd.sync.watcher import Watcher
 from indexerd.wiring.ground import check_ground, stored_roots
 from indexerd.wiring.oneshot import OneShot
 from indexerd.wiring.people import admission_of
+from indexerd.wiring.process import process_figures
 
 # What a generation keeps of the program that published it: by equals it is answered from exactly as then.
 VERSIONS = Versions(f"{ANALYZER_VERSION} ({STEMMER_VERSION}, Unicode {UNICODE_VERSION})", RANKING_VERSION)
@@ -295,6 +296,7 @@ class _Ground:
             stop=self.stop,
             versions=VERSIONS,
             extra_status=lambda: {**opening_fields(store.opening), **self.extra_status()},
+            process=process_figures,
         )
 
     def _sync(self, config: Config, roots: tuple[Root, ...], sources: Sources) -> SyncLoop:

@@ -17,7 +17,7 @@ from indexerd.ports import SourceFault, SourceRead
 from indexerd.service.dispatch import Service
 from indexerd.service.parts import Identity, Parts
 from indexerd.sources import SourceTree
-from indexerd.store import Erased, Past, Snapshot, no_past, open_past, open_reader
+from indexerd.store import Erased, Past, Snapshot, StoreStatistics, no_past, open_past, open_reader
 from indexerd.store.fsio import RealStoreFilesystem
 from indexerd.store.snapshot import empty_snapshot
 from indexerd.sync.status import Barrier, RootStatus, SyncReport, SyncStatus
@@ -122,6 +122,9 @@ class _Fixed:
     def past(self) -> Past:
         past = open_past(self._fs) if self._fs is not None else None
         return past or no_past(self._snapshot)
+
+    def statistics(self) -> StoreStatistics:
+        raise StoreLockedError(_LOCKED)
 
     def erase(self, source_path: SourcePath, *, keep_current: bool = False) -> Erased:  # noqa: ARG002 - whatever it is
         raise StoreLockedError(_LOCKED)

@@ -133,7 +133,7 @@ def test_every_field_of_the_other_replies_is_explained(params):
 def test_every_field_of_a_sync_is_explained():
     """Fields of a sync's report stand in its section."""
     report = SmallHouse().service.call(OWNER, "sync", {})
-    assert all(f"`{field}`" in section(PROTOCOL, "status, sync") for field in set(report) - {"protocol"})
+    assert all(f"`{field}`" in section(PROTOCOL, "status, sync, metrics") for field in set(report) - {"protocol"})
 
 
 def test_every_kind_of_unsafe_text_is_explained():

@@ -170,6 +170,8 @@ def test_abuse_is_answered_once_and_the_connection_ends(serve, connect, abuse):
         said = b""
     if said.startswith(b"{"):
         assert json.loads(said)["error"]["data"]["code"] in {"parse_error", "too_large", "invalid_request"}
+    elif said.startswith(b"HTTP/1.1 400 "):
+        assert json.loads(said.partition(b"\r\n\r\n")[2])["error"]["data"]["code"] == "invalid_request"
     elif said:
         assert msgpack.unpackb(said)[2][1]
     assert call(path, "echo")["echo"] == {"protocol": 1}

@@ -28,6 +28,7 @@ DOORS = {
     "generations": ({}, "owner"),
     "sync": ({}, "owner"),
     "forget": ({"source_path": "secret.md"}, "owner"),
+    "metrics": ({}, "owner"),
     "shutdown": ({}, "owner"),
 }
 
