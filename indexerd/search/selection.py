@@ -111,18 +111,15 @@ class Selection:
 
     def _examine(self, candidate: Candidate) -> RejectionCode | None:
         """Accept a candidate, or say why not. The reasons that need no reading come first."""
-        request, segment = self._request, self._view.segments[candidate.segment].segment
-        path = segment.paths[candidate.document]
-        stored = segment.chunk(candidate.chunk)
+        request = self._request
+        path = self._view.segments[candidate.segment].segment.paths[candidate.document]
         if request.max_per_document and self._given[path] >= request.max_per_document:
             return "document_limit"
-        if request.distinct and stored.content_hash in self._texts:
-            return "duplicate_evidence"
         if request.min_coverage > 0 and self._share_of(candidate) < request.min_coverage:
             return "low_coverage"
-        return self._prove(candidate, path, stored)
+        return self._prove(candidate, path)
 
-    def _prove(self, candidate: Candidate, path: SourcePath, stored: Chunk) -> RejectionCode | None:
+    def _prove(self, candidate: Candidate, path: SourcePath) -> RejectionCode | None:
         segment = self._view.segments[candidate.segment].segment
         verdict = self._prover.document(path, ContentHash(bytes(segment.content_hashes[candidate.document])))
         if isinstance(verdict, Hidden):
@@ -130,9 +127,12 @@ class Selection:
             return None
         if isinstance(verdict, Unproved):
             return verdict.code
+        stored = segment.chunk(candidate.chunk, verdict.data)
         text = passage(verdict, stored)
         if text is None:
             return self._prover.mismatch(path).code
+        if self._request.distinct and stored.content_hash in self._texts:
+            return "duplicate_evidence"
         self._texts.add(stored.content_hash)
         self._given[path] += 1
         self.accepted.append(Accepted(candidate, stored, verdict, text, self._is_unsafe(candidate)))

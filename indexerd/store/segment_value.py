@@ -144,9 +144,15 @@ class Segment:
             unsafe=tuple(UnsafeFinding(line, pattern) for line, pattern in unsafe),
         )
 
-    def chunk(self, number: int) -> Chunk:
-        """Return a chunk; its hash is computed from the kept text, and `LOST_HASH` where that is lost."""
-        text = self.chunk_text(number)
+    def chunk(self, number: int, raw: bytes | None = None) -> Chunk:
+        """Return a chunk.
+
+        Args:
+            number: Which one.
+            raw: Its document's bytes, from a caller who has proved them equal to the indexed ones. Without them the
+                hash is computed from the kept text, which is read; it is `LOST_HASH` where that is lost.
+        """
+        text = self.chunk_text(number, raw)
         # `item` gives a Python number at half the price of indexing.
         return Chunk(
             LineSpan(self.start_lines.item(number), self.end_lines.item(number)),
@@ -167,15 +173,15 @@ class Segment:
         """
         return memoryview(self.texts[number])
 
-    def chunk_text(self, number: int) -> str | None:
-        """Return the exact slice of a chunk's decoded document; None where it is lost."""
+    def chunk_text(self, number: int, raw: bytes | None = None) -> str | None:
+        """Return the exact slice of a chunk's decoded document (`raw` as for `chunk`); None where it is lost."""
         try:
-            raw = memoryview(self.texts[self.document_of_chunk.item(number)])
+            whole = memoryview(self.texts[self.document_of_chunk.item(number)] if raw is None else raw)
         except CorruptionError:
             return None
         # Chunks are whole lines, and no UTF-8 sequence spans a line feed: decoding the slice is slicing the decoded
         # text.
-        return str(raw[self.byte_starts.item(number) : self.byte_ends.item(number)], "utf-8", "replace")
+        return str(whole[self.byte_starts.item(number) : self.byte_ends.item(number)], "utf-8", "replace")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
