@@ -10,6 +10,7 @@ printed is measured on the rest.
 
 import argparse
 import csv
+import itertools
 import json
 import sys
 from pathlib import Path
@@ -18,6 +19,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from indexerd.grounding.conflicts import conflicts
 from indexerd.grounding.support import BIAS, WEIGHTS, Features, features_of, support_of
 
 TARGETS = {"wice": 0.68, "scifact-claims": 0.76, "begin": 0.88, "rgb-zh-fact": 0.75}
@@ -42,6 +44,7 @@ def main():
     for name, parts in sets.items():
         report(name, parts)
     spans(given.data)
+    disagreement(given.data)
     precision({name: parts for name, parts in sets.items() if parts})
 
 
@@ -159,6 +162,7 @@ def spans(data):
                 rationales.append((row["claim"], texts[int(document)], chosen))
     if rationales:
         print(f"scifact-claims rationales: hit@1 {hit(rationales):.3f} of {len(rationales)} (target 0.55)")
+        print(f"scifact-claims rationales: hit@3 {hit(rationales, 3):.3f} of {len(rationales)} (target 0.85)")
     answers = []
     for path in data.glob("clapnq/**/clapnq_dev_answerable.jsonl"):
         for row in lines(path):
@@ -174,10 +178,32 @@ def spans(data):
         print(f"clapnq spans: hit@1 {hit(answers):.3f} of {len(answers)} (target 0.99)")
 
 
-def hit(rows):
-    """Return the share of rows whose best passage is a chosen one; each sentence is a passage."""
-    found = (support_of(claim, sentences).span for claim, sentences, _ in rows)
-    return np.mean([span is not None and span.passage in row[2] for span, row in zip(found, rows, strict=True)])
+def hit(rows, most=1):
+    """Return the share of rows of whose best passages one is a chosen one; each sentence is a passage."""
+    found = (support_of(claim, sentences).spans[:most] for claim, sentences, _ in rows)
+    return np.mean([any(span.passage in row[2] for span in spans) for spans, row in zip(found, rows, strict=True)])
+
+
+def disagreement(data):
+    """Print how many changed facts are found as conflicts, and how many pairs that agree are taken for one."""
+    path = next(data.glob("rgb-zh-fact/**/zh_fact.json"), None)
+    if path is None:
+        return
+    rows = lines(path)
+    parts = {"chosen on": rows[: len(rows) // 2], "measured on": rows[len(rows) // 2 :]}
+    for name, part in parts.items():
+        changed = [
+            pair
+            for row in part
+            for pair in zip(row["positive"], row["positive_wrong"], strict=False)
+            if len({*pair}) > 1
+        ]
+        agreeing = [pair for row in part for pair in itertools.combinations(dict.fromkeys(row["positive"]), 2)]
+        found, false = (sum(bool(conflicts(pair)) for pair in pairs) for pairs in (changed, agreeing))
+        print(
+            f"rgb-zh-fact conflicts ({name}): recall {found / len(changed):.3f} of {len(changed)}, "
+            f"false alarms {false} of {len(agreeing)}, precision {found / max(found + false, 1):.3f} (target 0.8)"
+        )
 
 
 def precision(sets):

@@ -18,6 +18,7 @@ import click
 
 from indexerd.cli.answering import write
 from indexerd.cli.asking_there import asking_backend
+from indexerd.cli.hits import conflict_lines
 from indexerd.cli.options import acting, as_json, selecting, take_selection
 from indexerd.cli.place import here
 from indexerd.cli.plain import escape
@@ -155,7 +156,7 @@ def _for_people(report: Result) -> str:
     share = (
         f"{100 * cast('float', report['coverage']):.0f} % of {report['claim_count']} claims are borne by what they cite"
     )
-    return "".join(f"{line}\n" for line in [*lines, f"{report['verdict']}: {share}"])
+    return "".join(f"{line}\n" for line in lines) + conflict_lines(report) + f"{report['verdict']}: {share}\n"
 
 
 def _claim_lines(claim: Result) -> Iterator[str]:

@@ -217,3 +217,17 @@ def _freshness(result: Result) -> str:
         if state == "building" and result["hits"]
         else ""
     )
+
+
+def conflict_lines(result: Result) -> str:
+    """Return a line for each conflict between blocks of evidence; nothing where none was asked for or found."""
+    return "".join(f"conflict: {escape(_both_sides(one))}\n" for one in result.get("conflicts") or ())
+
+
+def _both_sides(found: Mapping[str, Any]) -> str:
+    sides = " / ".join(
+        f"{side['label']} {side['source_path']}#L{side['start_line']}-L{side['end_line']}: "
+        f"{side['value'] or 'not denied'}"
+        for side in (found["one"], found["other"])
+    )
+    return sides if found["newer"] is None else f"{sides} ({found['newer']} is newer by {found['settled_by']})"

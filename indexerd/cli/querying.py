@@ -18,7 +18,7 @@ import click
 from indexerd.cli.answering import answer_bytes, finish, write
 from indexerd.cli.asking import Asking, is_undecodable
 from indexerd.cli.asking_there import asking_backend, here_globs
-from indexerd.cli.hits import notes, notes_beside
+from indexerd.cli.hits import conflict_lines, notes, notes_beside
 from indexerd.cli.options import as_json, colouring, filtering, selecting, take_selection, words
 from indexerd.cli.paging import call_whole
 from indexerd.cli.place import here
@@ -110,6 +110,7 @@ def speaking_of_flags() -> Iterator[None]:
 @click.option("--context", metavar="LINES", default="", help="Widen blocks by lines, or to their `section`.")
 @click.option("--min-coverage", type=click.FloatRange(0, 1), metavar="X", help="Least share of the question's words.")
 @click.option("--max-per-document", type=click.IntRange(1), metavar="N", help="Blocks a document may give (2).")
+@click.option("--conflicts", is_flag=True, help="Say what the blocks disagree on.")
 @filtering
 @as_json
 @_no_local
@@ -121,6 +122,7 @@ def evidence_command(text: tuple[str, ...], is_json: bool, no_local: bool, **fla
     """
     selection, place = take_selection(flags), here()
     extra = {name: flags.pop(name) for name in ("budget_chars", "budget_tokens", "min_coverage", "max_per_document")}
+    extra["conflicts"] = flags.pop("conflicts") or None
     context = _context(str(flags.pop("context")))
     asking = make_asking(words(text, _texts(flags["phrases"])), "people", flags)
     with asking_backend(selection, place, allow_local=not no_local) as backend, speaking_of_flags():
@@ -149,7 +151,7 @@ def _print_evidence(result: Result, *, is_json: bool, narrowed: bool) -> int:
         # Exact lines for a model, not for a terminal: where somebody looks, control characters are escaped.
         prompt = str(cast("Result", result["evidence"])["prompt"])
         write(1, (terminal_safe(prompt).rstrip("\n") + "\n").encode("utf-8", "backslashreplace"))
-        write(2, notes(result, False).encode("utf-8", "backslashreplace"))
+        write(2, (notes(result, False) + conflict_lines(result)).encode("utf-8", "backslashreplace"))
     return 0 if blocks else 1
 
 

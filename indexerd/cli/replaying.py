@@ -111,7 +111,15 @@ def _compared(result: Result) -> Result:
     """Return what of a result must be the same."""
     kept = {name: value for name, value in result.items() if name not in _OUTSIDE}
     hits = cast("list[Result]", result["hits"])
+    if "conflicts" in result:
+        # By what a conflict is settled may be the time of a file.
+        found = cast("list[Result]", result["conflicts"])
+        kept["conflicts"] = [{k: _sides(v) for k, v in one.items() if k in {"kind", "one", "other"}} for one in found]
     return kept | {"hits": [{k: v for k, v in hit.items() if k not in _OUTSIDE_HITS} for hit in hits]}
+
+
+def _sides(value: object) -> object:
+    return {k: v for k, v in value.items() if k not in _OUTSIDE_HITS} if isinstance(value, dict) else value
 
 
 def _differences(saved: object, now: object, where: str = "") -> Iterator[Difference]:

@@ -8,12 +8,15 @@ Purity: pure.
 See: docs/grounding.md (report, fix).
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import date
+from typing import NamedTuple
 
 from indexerd.grounding.answers import Answer, AnswerCitation, EvidenceBlock
 from indexerd.grounding.checking import CheckedClaim, Report, bears
 from indexerd.grounding.claims import mark_spans, statements
-from indexerd.grounding.support import Support, support_of
+from indexerd.grounding.conflicts import Conflict, ConflictSpan, conflicts
+from indexerd.grounding.support import Support, SupportSpan, support_of
 from indexerd.model import LineSpan, parse_citation
 
 Json = dict[str, object]
@@ -51,7 +54,7 @@ def _claim_json(checked: CheckedClaim) -> Json:
     return fields | judged | {"found_in": list(checked.found_in), "issues": [issue.code for issue in checked.issues]}
 
 
-_NOTHING: Json = {"band": "not_found", "score": 0.0, "reasons": [], "span": None}
+_NOTHING: Json = {"band": "not_found", "score": 0.0, "reasons": [], "span": None, "spans": []}
 
 
 def _citation_json(citation: AnswerCitation) -> Json:
@@ -59,19 +62,21 @@ def _citation_json(citation: AnswerCitation) -> Json:
 
 
 def support_json(support: Support, blocks: tuple[EvidenceBlock, ...] = ()) -> Json:
-    """Return what passages say of a claim; where they are blocks, the span is cited by its exact lines."""
-    span: Json | None = None
-    if support.span is not None:
-        span = {
-            "passage": support.span.passage,
-            "start_char": support.span.start_char,
-            "end_char": support.span.end_char,
-            "quote": support.span.quote,
-        }
-        if blocks:
-            span |= _lines(blocks[support.span.passage], support.span.start_char, support.span.end_char)
+    """Return what passages say of a claim; where they are blocks, the spans are cited by their exact lines."""
+    spans = [_span_json(span, blocks) for span in support.spans]
     reasons = [{"code": reason.code, "missing": list(reason.missing)} for reason in support.reasons]
-    return {"band": support.band, "score": support.score, "reasons": reasons, "span": span}
+    span = spans[0] if spans else None
+    return {"band": support.band, "score": support.score, "reasons": reasons, "span": span, "spans": spans}
+
+
+def _span_json(span: SupportSpan, blocks: tuple[EvidenceBlock, ...]) -> Json:
+    fields: Json = {
+        "passage": span.passage,
+        "start_char": span.start_char,
+        "end_char": span.end_char,
+        "quote": span.quote,
+    }
+    return fields | _lines(blocks[span.passage], span.start_char, span.end_char) if blocks else fields
 
 
 def judged_pair(pair: Mapping[str, object], language: str = "english") -> Json:
@@ -91,7 +96,7 @@ def judged_pair(pair: Mapping[str, object], language: str = "english") -> Json:
         return {"error": "passages: must be a list of texts"}
     found = statements(claim)
     if found and not any(one.is_claim for one in found):
-        return {"band": "not_a_claim", "score": 0.0, "reasons": [], "span": None}
+        return {"band": "not_a_claim", "score": 0.0, "reasons": [], "span": None, "spans": []}
     return support_json(support_of(claim, passages, language))
 
 
@@ -103,6 +108,66 @@ def _lines(block: EvidenceBlock, start: int, end: int) -> Json:
     first = cited.span.first + block.text.count("\n", 0, start)
     lines = LineSpan(first, first + block.text.count("\n", start, end))
     return fields | {"source_path": cited.source_path, "start_line": lines.first, "end_line": lines.last}
+
+
+class Age(NamedTuple):
+    """What tells an older source from a newer one; None and empty where nothing is known.
+
+    Attributes:
+        version: The numbers of its version.
+        modified: When its file was last written, as ISO 8601 in UTC.
+    """
+
+    valid_from: date | None = None
+    valid_to: date | None = None
+    version: tuple[int, ...] = ()
+    modified: str = ""
+
+
+def disagreements(blocks: Sequence[EvidenceBlock]) -> list[tuple[EvidenceBlock, EvidenceBlock, Conflict]]:
+    """Return what blocks of different documents disagree on."""
+    sources = [block.citation.rpartition("#")[0] for block in blocks]
+    found = conflicts([block.text for block in blocks], sources)
+    return [(blocks[each.one.passage], blocks[each.other.passage], each) for each in found]
+
+
+def conflict_json(one: EvidenceBlock, other: EvidenceBlock, found: Conflict, age_of: Callable[[str], Age]) -> Json:
+    """Return a conflict with both citations, both spans, and what would settle it."""
+    ages = [age_of(block.citation.rpartition("#")[0]) for block in (one, other)]
+    by, newer = _settled(*ages)
+    return {
+        "kind": found.kind,
+        "one": _side(one, found.one, ages[0]),
+        "other": _side(other, found.other, ages[1]),
+        "settled_by": by,
+        "newer": None if newer is None else (one, other)[newer].label,
+    }
+
+
+def _side(block: EvidenceBlock, span: ConflictSpan, age: Age) -> Json:
+    return {
+        **_lines(block, span.start_char, span.end_char),
+        "content_hash": block.content_hash,
+        "start_char": span.start_char,
+        "end_char": span.end_char,
+        "quote": span.quote,
+        "value": span.value,
+        "valid_from": age.valid_from.isoformat() if age.valid_from else None,
+        "valid_to": age.valid_to.isoformat() if age.valid_to else None,
+        "version": ".".join(map(str, age.version)) or None,
+        "modified": age.modified or None,
+    }
+
+
+def _settled(one: Age, other: Age) -> tuple[str | None, int | None]:
+    """Return by what one side is newer, and which; the time of a file, the weakest, comes last."""
+    if one.valid_from != other.valid_from:
+        return "valid_from", int((one.valid_from or date.min) < (other.valid_from or date.min))
+    if one.version and other.version and one.version != other.version:
+        return "version", int(one.version < other.version)
+    if one.modified and other.modified and one.modified != other.modified:
+        return "modified", int(one.modified < other.modified)
+    return None, None
 
 
 def fixed_text(answer: Answer, report: Report) -> str:

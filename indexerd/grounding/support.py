@@ -52,13 +52,19 @@ class Support:
         band: What the score and the reasons come to.
         score: 0..1, the decision value.
         reasons: What is missing, by kind.
-        span: The best sentences, at most three in a row; None if no word of the claim is in any passage.
+        spans: The sentences that hold most of the claim, best first, at most three; none if no word of it is in any
+            passage.
     """
 
     band: Band
     score: float
     reasons: tuple[Reason, ...]
-    span: SupportSpan | None
+    spans: tuple[SupportSpan, ...]
+
+    @property
+    def span(self) -> SupportSpan | None:
+        """The best span."""
+        return self.spans[0] if self.spans else None
 
 
 class Features(NamedTuple):
@@ -80,6 +86,7 @@ WEIGHTS: Final = Features(2.35, 6.38, 2.04, -1.30, -0.67, -1.88, -0.24, -0.60, -
 BIAS: Final = -7.18
 SUPPORTED_FROM: Final = 0.5
 PARTIAL_FROM: Final = 0.2
+MOST_SPANS: Final = 3
 
 # The letters count twice in choosing the sentence: rationales of scifact-claims (training part), spans of clapnq.
 _LETTERS_SHARE: Final = 2.0
@@ -113,7 +120,7 @@ def support_of(claim: str, passages: Sequence[str], language: str = "english") -
     features = features_of(claim, passages, language)
     score = 1 / (1 + math.exp(-BIAS - sum(weight * value for weight, value in zip(WEIGHTS, features, strict=True))))
     reasons = read.reasons(claim)
-    return Support(_band(score, reasons), score, reasons, read.span(claim))
+    return Support(_band(score, reasons), score, reasons, read.spans(claim))
 
 
 def features_of(claim: str, passages: Sequence[str], language: str = "english") -> Features:
@@ -195,14 +202,15 @@ class _Passages:
             personal=float(bool(_PERSONAL.search(claim)) and not _PERSONAL.search(self._text)),
         )
 
-    def span(self, claim: str) -> SupportSpan | None:
-        """Return the sentences that hold most of a claim; a further one is taken only if it adds a term."""
-        wanted = _terms(claim, self._language)
-        if self._all_terms.isdisjoint(wanted):
-            return None
-        best = self._sentences[self._best(claim)]
-        text = self._passages[best.passage]
-        return SupportSpan(best.passage, best.start, best.end, text[best.start : best.end])
+    def spans(self, claim: str) -> tuple[SupportSpan, ...]:
+        """Return the sentences that hold most of a claim, best first."""
+        if self._all_terms.isdisjoint(_terms(claim, self._language)):
+            return ()
+        held = self._held(claim)
+        best = sorted((at for at, share in enumerate(held) if share > 0), key=lambda at: (-held[at], at))[:MOST_SPANS]
+        return tuple(
+            SupportSpan(one.passage, one.start, one.end, one.text) for one in (self._sentences[at] for at in best)
+        )
 
     def reasons(self, claim: str) -> tuple[Reason, ...]:
         """Return what of a claim is in no passage."""
@@ -257,10 +265,14 @@ class _Passages:
 
     def _best(self, claim: str) -> int:
         """Return the sentence that holds most of a claim; the first of equals."""
+        held = self._held(claim)
+        return held.index(max(held))
+
+    def _held(self, claim: str) -> list[float]:
+        """Return how much of a claim each sentence holds."""
         by_terms = _held([one.terms for one in self._sentences], _terms(claim, self._language))
         by_letters = _held(self._grams_of(_run(claim)), _grams(claim, _run(claim)))
-        held = [terms + _LETTERS_SHARE * letters for terms, letters in zip(by_terms, by_letters, strict=True)]
-        return held.index(max(held))
+        return [terms + _LETTERS_SHARE * letters for terms, letters in zip(by_terms, by_letters, strict=True)]
 
 
 # An answer's claims are held to the same few passages one after the other.

@@ -1,7 +1,7 @@
-"""What a text says exactly: quantities with units, dates, names, and whether it affirms or denies.
+"""What a text says exactly: quantities with units, dates, versions, names, and whether it affirms or denies.
 
 Owns: reading numbers (thousands marks, percent, currency, ranges, magnitudes, number words, Chinese numerals), dates,
-    names, negations and directions from English and Chinese text.
+    versions, names, negations, switches and directions from English and Chinese text.
 Knows nothing of: claims, evidence, scores.
 Invariants: 1. a value's span is where its text stands. 2. equal values in other notations compare equal.
 Purity: pure.
@@ -43,8 +43,13 @@ class Date:
 
     def agrees(self, other: "Date") -> bool:
         """Whether both can be the same day, and say at least one part alike."""
-        pairs = ((self.year, other.year), (self.month, other.month), (self.day, other.day))
+        pairs = tuple(zip(self.parts, other.parts, strict=True))
         return all(not a or not b or a == b for a, b in pairs) and any(a and a == b for a, b in pairs)
+
+    @property
+    def parts(self) -> tuple[int, int, int]:
+        """Year, month and day."""
+        return self.year, self.month, self.day
 
 
 _MAGNITUDES: Final = {
@@ -238,6 +243,51 @@ def dates(text: str) -> tuple[Date, ...]:
     return tuple(sorted(found, key=lambda one: one.start))
 
 
+# Digits with at least two full stops, or with `v` or a word for it in front.
+_VERSION: Final = re.compile(
+    r"(?<![\w.])v?\d+(?:\.\d+){2,3}(?![\w.]*\d)|(?<![\w.])v\d+(?:\.\d+)?(?![\w.]*\d)"
+    r"|(?<=\bversion )\d+(?:\.\d+)?(?![\w.]*\d)|(?<=版本 )\d+(?:\.\d+)?(?![\w.]*\d)|(?<=版本)\d+(?:\.\d+)?(?![\w.]*\d)",
+    re.IGNORECASE,
+)
+
+
+def versions(text: str) -> tuple[tuple[str, int, int], ...]:
+    """Return the versions of a text in order: digits and full stops, start, end."""
+    return tuple((match[0].lower().lstrip("v"), match.start(), match.end()) for match in _VERSION.finditer(text))
+
+
+# Words of which one stands for yes and one for no, by what they speak of.
+_SWITCHES: Final = (
+    ("enabled enables enable 启用", "disabled disables disable 禁用 停用"),
+    ("allowed allows allow permitted permits 允许", "forbidden forbids prohibited prohibits denied denies 禁止"),
+    ("required requires mandatory 必须 必需", "optional 可选"),
+    ("true", "false"),
+    ("yes 是的", "no 否"),
+    ("open opened 开启 打开", "closed 关闭"),
+    ("supported", "unsupported"),
+    ("included", "excluded"),
+    ("safe", "unsafe"),
+    ("succeeds succeeded 成功", "fails failed 失败"),
+)  # fmt: skip
+_SWITCH_OF: Final = {
+    word: (number, side == 0)
+    for number, sides in enumerate(_SWITCHES)
+    for side, words in enumerate(sides)
+    for word in words.split()
+}
+_SWITCH: Final = re.compile(
+    "|".join(
+        rf"\b{word}\b" if word.isascii() else word for word in sorted(_SWITCH_OF, key=lambda word: (-len(word), word))
+    ),
+    re.IGNORECASE,
+)
+
+
+def switches(text: str) -> tuple[tuple[int, bool, int, int], ...]:
+    """Return the words of a text that say yes or no of something: of what, which, start, end."""
+    return tuple((*_SWITCH_OF[match[0].lower()], match.start(), match.end()) for match in _SWITCH.finditer(text))
+
+
 _NAME: Final = re.compile(r"(?<=[a-z,;:] )[A-Z][\w'’-]+|《[^》]{1,40}》")
 _DENIAL: Final = re.compile(
     r"\b(?:no|not|never|none|neither|nor|without|cannot|lacks?|lacking|fail(?:s|ed)?|unable|unlikely|absence)\b|n['’]t\b"
@@ -260,6 +310,20 @@ _FALL: Final = re.compile(
 def names(text: str) -> tuple[str, ...]:
     """Return the names of a text: capitalised words inside sentences, and titles in 《》."""
     return tuple(dict.fromkeys(match[0].strip("《》") for match in _NAME.finditer(text)))
+
+
+# Characters of denial that are part of a word which denies nothing.
+_NO_DENIAL: Final = re.compile("非常|非洲|未来|无线|无论|不仅|不但|不过|不断|不少|不同|不久|差不多")
+
+
+def denials(text: str) -> tuple[tuple[int, int], ...]:
+    """Return where the words of denial stand."""
+    inert = [match.span() for match in _NO_DENIAL.finditer(text)]
+    return tuple(
+        match.span()
+        for match in _DENIAL.finditer(text)
+        if not any(start <= match.start() < end for start, end in inert)
+    )
 
 
 def denies(text: str) -> bool:

@@ -83,6 +83,8 @@ def request_json(outcome: SearchOutcome) -> Json:
         if asked.budget_tokens is not None:
             budget = {"budget_tokens": asked.budget_tokens}
         fields |= {**budget, "context": asked.context, "min_coverage": asked.min_coverage}
+        if asked.conflicts:
+            fields["conflicts"] = True
     return fields
 
 

@@ -46,6 +46,7 @@ class SearchRequest(NamedTuple):
         budget_chars: Hard limit on the prompt of an evidence request.
         budget_tokens: The same in tokens of the `estimate` tokenizer; None when characters count.
         context: Lines by which a block may be widened on each side to whole neighbouring chunks, or `section`.
+        conflicts: Whether what the blocks disagree on is said; found by the service.
         min_coverage: Least idf share of the query's words that a passage must hold, 0 to 1.
     """
 
@@ -73,6 +74,7 @@ class SearchRequest(NamedTuple):
     budget_tokens: int | None = None
     context: int | Literal["section"] = 0
     min_coverage: float = 0.0
+    conflicts: bool = False
 
     @property
     def is_filtered(self) -> bool:

@@ -16,8 +16,8 @@ from indexerd.access.rights import Rights, is_valid
 from indexerd.errors import RequestError
 from indexerd.grounding import check_answer, evidence_of, structured_answer, support_of, text_answer
 from indexerd.grounding.answers import EvidenceBlock
-from indexerd.grounding.checking import Proof, Prove
-from indexerd.grounding.reporting import fixed_structure, fixed_text, judged_pair, report_json
+from indexerd.grounding.checking import Proof
+from indexerd.grounding.reporting import Age, fixed_structure, fixed_text, judged_pair, report_json
 from indexerd.model import Citation, SourcePath, parse_citation
 from indexerd.ports import SourceFault
 from indexerd.protocol import PROTOCOL_VERSION
@@ -26,6 +26,7 @@ from indexerd.protocol.messages import Payload
 from indexerd.search.eligibility import is_superseded
 from indexerd.search.rights import Caller as SearchCaller
 from indexerd.service.callers import Caller
+from indexerd.service.disagreeing import age, proved_conflicts
 from indexerd.service.lines import Lines
 from indexerd.service.parts import Parts
 from indexerd.service.paths import named_source, read_as
@@ -55,23 +56,37 @@ class Checking:
             return {"protocol": PROTOCOL_VERSION, "results": [judged_pair(pair, language) for pair in pairs]}
         if answer is None or evidence is None:
             raise RequestError("check needs 'answer' and 'evidence' (the reply of evidence), or 'claims'")
-        prove = partial(self._prove, caller, roles, as_of or self._parts.clock.today())
-        return _checked(answer, evidence, prove, language, fix=fix)
+        proving = _Proving(self._parts, caller, roles, as_of or self._parts.clock.today())
+        return _checked(answer, evidence, proving, language, fix=fix)
 
-    def _prove(self, caller: Caller, roles: frozenset[str], day: datetime.date, block: EvidenceBlock) -> Proof:
+
+class _Proving:
+    """What stands today, for one caller, where blocks were cut from; `ages` are those of the sources it read."""
+
+    def __init__(self, parts: Parts, caller: Caller, roles: frozenset[str], day: datetime.date) -> None:
+        self._parts, self._caller, self._roles, self._day = parts, caller, roles, day
+        self._ages: dict[str, Age] = {}
+
+    def age(self, source: str) -> Age:
+        """Return what tells how old a source is that was read."""
+        return self._ages.get(source, Age())
+
+    def prove(self, block: EvidenceBlock) -> Proof:
+        """Say what the source of a block holds now."""
         cited = self._indexed(block)
         if cited is None:
             return Proof("gone")
-        found, own = read_as(self._parts, caller, cited.source_path, roles, None)
+        found, own = read_as(self._parts, self._caller, cited.source_path, self._roles, None)
         if isinstance(found, SourceFault):
             return Proof("gone", "" if found.code == "source_missing" else found.detail)
-        if not is_valid(own, day) or own.unsafe or self._is_superseded(cited.source_path, own, roles, day):
+        if not is_valid(own, self._day) or own.unsafe or self._is_superseded(cited.source_path, own):
             return Proof("not_valid")
+        self._ages[block.citation.rpartition("#")[0]] = age(own, found.stat.mtime_ns)
         return _now(cited, found.data)
 
-    def _is_superseded(self, path: SourcePath, own: Rights, roles: frozenset[str], day: datetime.date) -> bool:
+    def _is_superseded(self, path: SourcePath, own: Rights) -> bool:
         parts = self._parts
-        asker = SearchCaller(roles, day, safe=True)
+        asker = SearchCaller(self._roles, self._day, safe=True)
         return is_superseded(path, own, parts.store.snapshot(), asker, parts.access, held=parts.sync.held())
 
     def _indexed(self, block: EvidenceBlock) -> Citation | None:
@@ -89,11 +104,13 @@ class Checking:
 
 
 def _checked(
-    given: str | Mapping[str, object], reply: Mapping[str, object], prove: Prove, language: str, *, fix: bool
+    given: str | Mapping[str, object], reply: Mapping[str, object], proving: _Proving, language: str, *, fix: bool
 ) -> Json:
     answer = text_answer(given) if isinstance(given, str) else structured_answer(given)
-    report = check_answer(answer, evidence_of(reply), prove, partial(support_of, language=language))
+    evidence = evidence_of(reply)
+    report = check_answer(answer, evidence, proving.prove, partial(support_of, language=language))
     result: Json = {"protocol": PROTOCOL_VERSION, **report_json(report, answer)}
+    result["conflicts"] = proved_conflicts(evidence.blocks, proving.prove, proving.age)
     if fix:
         result["fixed"] = fixed_text(answer, report) if answer.text else {"claims": fixed_structure(report)}
     return result

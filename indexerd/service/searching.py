@@ -23,6 +23,7 @@ from indexerd.search.outcome import SearchOutcome, Seen
 from indexerd.search.reply import request_json
 from indexerd.search.request import DEFAULT_BUDGET_CHARS, SORTS, SearchRequest, Sort, moment_ns
 from indexerd.service.callers import Caller
+from indexerd.service.disagreeing import conflicts_of
 from indexerd.service.parts import Parts
 from indexerd.service.recalling import recall
 from indexerd.service.rendering import Json, keep_sendable
@@ -113,6 +114,7 @@ def _with_evidence_fields(request: SearchRequest, fields: Fields) -> SearchReque
         budget_tokens=tokens,
         context=_context(fields),
         min_coverage=fields.number("min_coverage", 0.0, high=1.0) or 0.0,
+        conflicts=fields.flag("conflicts"),
     )
 
 
@@ -291,4 +293,6 @@ class Searching:
             del result["evidence"]
         elif outcome.evidence is not None:
             self._parts.store.pin(snapshot.generation)
+        if asked.request.conflicts:
+            result["conflicts"] = conflicts_of(self._parts, found.snapshot, outcome, result)
         return keep_sendable(result, asked.after)

@@ -94,3 +94,30 @@ def test_what_is_missing_is_named(house):
     """Neither an answer with evidence nor claims."""
     with pytest.raises(RequestError, match="'answer' and 'evidence'"):
         house.call("check", answer="x")
+
+
+OLD = "---\nvalid_from: 2025-01-01\n---\n# Travel 2025\n\nLodging is paid up to 300 yuan a night.\n"
+NEW = "---\nvalid_from: 2026-01-01\n---\n# Travel 2026\n\nLodging is paid up to 350 yuan a night.\n"
+
+
+def test_what_two_blocks_disagree_on_is_told_with_what_settles_it():
+    """Both citations, the exact spans, and the side that is newer, in `evidence` on request and in every check."""
+    house = SmallHouse({"a.md": OLD, "b.md": NEW})
+    day = {"as_of": "2026-06-01"}
+    assert "conflicts" not in evidence(house, "lodging paid night", **day)
+    reply = evidence(house, "lodging paid night", conflicts=True, **day)
+    (found,) = reply["conflicts"]
+    sides = {side["source_path"]: side for side in (found["one"], found["other"])}
+    assert found["kind"] == "number"
+    assert sides["b.md"]["quote"] == "Lodging is paid up to 350 yuan a night."
+    assert (sides["b.md"]["valid_from"], sides["a.md"]["valid_from"]) == ("2026-01-01", "2025-01-01")
+    assert (found["settled_by"], found["newer"]) == ("valid_from", sides["b.md"]["label"])
+    block = next(block for block in reply["evidence"]["blocks"] if block["label"] == sides["b.md"]["label"])
+    assert block["text"][sides["b.md"]["start_char"] : sides["b.md"]["end_char"]] == sides["b.md"]["quote"]
+    assert (sides["b.md"]["start_line"], sides["b.md"]["end_line"]) == (6, 6)
+    report = house.call("check", answer="Lodging is paid up to 350 yuan a night [S1].", evidence=reply, **day)
+    assert report["conflicts"] == reply["conflicts"]
+    house.write("a.md", OLD.replace("300", "350"))
+    report = house.call("check", answer="Lodging is paid up to 350 yuan a night [S1].", evidence=reply, **day)
+    assert report["conflicts"] == []
+    assert evidence(house, "quokka", conflicts=True)["conflicts"] == []

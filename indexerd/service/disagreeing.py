@@ -1,0 +1,56 @@
+"""What blocks of evidence disagree on, with what would settle it: validity, version, time of the file.
+
+Owns: where the age of a document comes from.
+Knows nothing of: how a conflict is found.
+Invariants: 1. a side is a block of the evidence, and in a check one that was proved for this caller.
+Purity: pure over what was read.
+See: docs/grounding.md (conflicts), docs/protocol.md (evidence, check).
+"""
+
+from collections.abc import Callable, Mapping
+
+from indexerd.access.rights import OPEN, Rights, rights
+from indexerd.grounding.answers import EvidenceBlock, evidence_of
+from indexerd.grounding.checking import Proof
+from indexerd.grounding.reporting import Age, conflict_json, disagreements
+from indexerd.model import SourcePath
+from indexerd.search.outcome import SearchOutcome
+from indexerd.service.parts import Parts
+from indexerd.service.rendering import Json, moment
+from indexerd.store import Snapshot
+
+
+def conflicts_of(parts: Parts, snapshot: Snapshot, outcome: SearchOutcome, reply: Mapping[str, object]) -> list[Json]:
+    """Return the conflicts between the blocks of an evidence reply."""
+    if outcome.evidence is None:
+        return []
+    modified = {hit.source_path: hit.modified_ns for hit in outcome.hits}
+
+    def age_of(source: str) -> Age:
+        where = snapshot.find(SourcePath(source))
+        document = None if where is None else where[0].data.document(where[1])
+        own = rights(document, parts.access) if document else OPEN
+        return age(own, modified.get(SourcePath(source)))
+
+    return [conflict_json(*found, age_of) for found in disagreements(evidence_of(reply).blocks)]
+
+
+def proved_conflicts(
+    blocks: tuple[EvidenceBlock, ...], prove: Callable[[EvidenceBlock], Proof], age_of: Callable[[str], Age]
+) -> list[Json]:
+    """Return the conflicts between blocks of which both hold today; a block is proved only if it is in one."""
+    found, proofs = disagreements(blocks), dict[str, Proof]()
+    for block in (block for one, other, _ in found for block in (one, other)):
+        if block.label not in proofs:
+            proofs[block.label] = prove(block)
+    return [
+        conflict_json(one, other, each, age_of)
+        for one, other, each in found
+        if proofs[one.label].state == proofs[other.label].state == "fresh"
+    ]
+
+
+def age(own: Rights, modified_ns: int | None) -> Age:
+    """Return what tells how old a document is."""
+    when = "" if modified_ns is None else moment(modified_ns)
+    return Age(own.valid_from, own.valid_to, own.version_key, when)
