@@ -25,20 +25,23 @@ Place = tuple[int, int, int]
 _TOGETHER = 1 << 16
 
 
-def locate(text: str, words: Sequence[QueryWord], languages: tuple[str, ...]) -> list[Place]:
+def locate(text: str, words: Sequence[QueryWord], languages: tuple[str, ...], prefix: str = "") -> list[Place]:
     """Return `(start, end, index of word)` for each place where a word of the query stands in a text, ascending.
 
     Args:
         text: Any text.
         words: Words of a query, as `analyze_query` gives them.
         languages: The stemming languages in use.
+        prefix: Surface of the word that stands for every word that begins with it; empty if none does.
     """
-    return locate_each([text], words, languages)[0]
+    return locate_each([text], words, languages, prefix)[0]
 
 
-def locate_each(texts: Sequence[str], words: Sequence[QueryWord], languages: tuple[str, ...]) -> list[list[Place]]:
+def locate_each(
+    texts: Sequence[str], words: Sequence[QueryWord], languages: tuple[str, ...], prefix: str = ""
+) -> list[list[Place]]:
     """Return for each text what `locate` finds in it."""
-    wanted = _wanted(tuple(words), languages)
+    wanted = _wanted(tuple(words), languages, prefix)
     found: list[list[Place]] = [[] for _ in texts]
     for is_ascii in (True, False):
         some = [number for number, text in enumerate(texts) if text.isascii() is is_ascii]
@@ -82,14 +85,15 @@ def _locate_group(texts: Sequence[str], group: Sequence[int], wanted: "_Wanted",
 
 
 @lru_cache(maxsize=64)
-def _wanted(words: tuple[QueryWord, ...], languages: tuple[str, ...]) -> "_Wanted":
-    return _Wanted(words, languages)
+def _wanted(words: tuple[QueryWord, ...], languages: tuple[str, ...], prefix: str) -> "_Wanted":
+    return _Wanted(words, languages, prefix)
 
 
 class _Wanted:
     """The words of one query, ready to be looked for in many texts."""
 
-    def __init__(self, words: tuple[QueryWord, ...], languages: tuple[str, ...]) -> None:
+    def __init__(self, words: tuple[QueryWord, ...], languages: tuple[str, ...], prefix: str) -> None:
+        self._prefix = prefix
         self._memos = [_memo_of(language) for language in languages if language != NO_STEMMING]
         self._surfaces: dict[str, int] = {}
         self._stems: dict[str, int] = {}
@@ -174,13 +178,16 @@ class _Wanted:
             matched.update(form for form in forms if len(form) > MAX_TERM and form[:MAX_TERM] in self._terms)
         for memo in self._memos:
             matched.update(memo.with_stem(forms, self._stems.keys()))
+        if self._prefix:
+            matched.update(form for form in forms if form.startswith(self._prefix))
         return {form: self._index(form[:MAX_TERM]) for form in matched}
 
     def _index(self, term: str) -> int:
         index = self._surfaces.get(term)
         if index is not None:
             return index
-        return next(self._stems[stem] for stem in self._stems_of(term) if stem in self._stems)
+        by_stem = (self._stems[stem] for stem in self._stems_of(term) if stem in self._stems)
+        return next(by_stem, self._surfaces.get(self._prefix, 0))
 
     def _stems_of(self, term: str) -> Iterable[str]:
         yield from (memo.stem(term) for memo in self._memos)

@@ -76,7 +76,8 @@ class HitMaker:
         if new:
             weights = [figures.idf * figures.weight for figures in self.ranking.figures]
             terms = {words: matched_terms(self.ranking.words, words) for words in {words for _, words in new}}
-            places = locate_each([one.text for one, _ in new], self.ranking.words.searched, self.languages)
+            asked = self.ranking.words
+            places = locate_each([one.text for one, _ in new], asked.searched, self.languages, asked.prefix)
             for (one, words), matches in zip(new, places, strict=True):
                 hits[one.candidate[1:]] = self._hit(one, terms[words], show(one.text, matches, weights))
             if len(hits) <= _MOST_HITS:

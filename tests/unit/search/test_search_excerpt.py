@@ -2,6 +2,8 @@
 
 import random
 
+import pytest
+
 from indexerd.analysis import analyze_query, locate, locate_each
 from indexerd.search.excerpt import show
 
@@ -101,3 +103,16 @@ def test_texts_located_together_give_what_each_gives_alone():
         texts = ["".join(choose.choices(pieces, k=choose.randint(0, 12))) for _ in range(choose.randint(0, 8))]
         alone = [locate(text, words, ("english",)) for text in texts]
         assert locate_each(texts, words, ("english",)) == alone
+
+
+@pytest.mark.parametrize("text", ["A record of recipes.", "Ä record of recipes.", "a récord, of recipes\u0301"])
+def test_a_beginning_is_found_in_every_word_that_it_begins(text):
+    """With a prefix its words are places too, whole, and the others are found as ever."""
+    words = analyze_query("of rec", ("english",))
+    prefix = next(index for index, word in enumerate(words) if word.surface == "rec")
+    without = [place for place in locate(text, words, ("english",)) if place[2] != prefix]
+    found = locate(text, words, ("english",), "rec")
+    assert [place for place in found if place[2] != prefix] == without
+    assert [text[start:end].rstrip("\u0301.") for start, end, word in found if word == prefix] == [
+        word for word in ("record", "récord", "recipes") if word in text
+    ]
