@@ -29,9 +29,9 @@ run: setup ## watch ROOT (default ./docs) and answer queries until stopped
 # Programs that some tests drive. Installed only where the tests may not skip: on a CI machine, as root.
 packages:
 	@if [ -n "$$CI" ] && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-	  for each in git:git curl:curl vim:vim emacs:emacs-nox rsync:rsync faketime:faketime setpriv:util-linux strace:strace mkfs.ext4:e2fsprogs mkfs.xfs:xfsprogs; do \
+	  for each in git:git curl:curl vim:vim nvim:neovim emacs:emacs-nox zsh:zsh fish:fish rsync:rsync faketime:faketime setpriv:util-linux strace:strace mkfs.ext4:e2fsprogs mkfs.xfs:xfsprogs; do \
 	    command -v $${each%%:*} >/dev/null || missing="$$missing $${each##*:}"; done; \
-	  if [ -n "$$missing" ]; then apt-get -q update && DEBIAN_FRONTEND=noninteractive apt-get -qy install $$missing; fi; fi
+	  if [ -n "$$missing" ]; then apt-get -q update && DEBIAN_FRONTEND=noninteractive apt-get -qy install --no-install-recommends $$missing; fi; fi
 
 test: packages setup $(VENV)/.conformance ## run all the tests
 	@$(BIN)/python -m pytest

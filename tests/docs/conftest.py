@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.docs.pages import REPOSITORY
+
 
 @pytest.fixture
 def place(tmp_path):
@@ -23,6 +25,7 @@ def place(tmp_path):
         "LC_ALL": "C.UTF-8",
         "TZ": "UTC",
         "COLUMNS": "100",
+        "INDEXERD_EDITORS": str(REPOSITORY / "editors"),
     }
 
     def run(line: str) -> subprocess.CompletedProcess:

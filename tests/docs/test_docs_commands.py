@@ -8,9 +8,12 @@ import time
 import pytest
 
 from tests.docs.pages import FILE_BLOCK, REPOSITORY, commands, documents, matches
+from tests.fakes.editors import needed
 
 # Shown for people, changing the machine: their form is checked, and the targets or files they name.
 NOT_RUN = ("make", "systemctl", "sudo", "git", "cd", "pipx")
+# Not on every machine.
+EDITORS = {"nvim", "vim", "emacs"}
 # What the program says where its default wait of 100 ms was too short, as on a machine that runs other tests too.
 NOT_YET = re.compile(r"^(?:building|pending):|still being built|not indexed yet", re.MULTILINE)
 PATIENCE_SECONDS = 30
@@ -20,6 +23,8 @@ PATIENCE_SECONDS = 30
 @pytest.mark.parametrize("page", documents(), ids=lambda page: page.relative_to(REPOSITORY).as_posix())
 def test_every_command_of_a_page_does_what_the_page_says(page, place):
     """The commands of a page, run in order in a fresh home, print what the page shows."""
+    for program in sorted({command.line.split()[0] for command in commands(page)} & EDITORS):
+        needed(program)
     for match in FILE_BLOCK.finditer(page.read_text(encoding="utf-8")):
         target = place.work / match["name"]
         target.parent.mkdir(parents=True, exist_ok=True)
