@@ -48,8 +48,8 @@ class FolderWatch(Protocol):
         """Watch one folder, or of it these names alone."""
         ...
 
-    def keep_only(self, root: bytes, folders: frozenset[bytes]) -> None:
-        """Watch nothing at or below `root` but these folders."""
+    def keep_only(self, tops: frozenset[bytes], folders: frozenset[bytes]) -> None:
+        """Watch nothing at or below `tops` but these folders."""
         ...
 
 
@@ -85,8 +85,7 @@ class Cycle(NamedTuple):
         """
         entered = self._watch_above()
         look = self.scanner.scan(self.ledger.places, self._entering(entered, between))
-        for root in self.roots:
-            self._watch_only(os.fsencode(root.path), entered)
+        self._watch_only((os.fsencode(root.path) for root in self.roots), entered)
         between()
         named = {source_path(*place) for place in self._places(hints)}
         decided = plan(
@@ -122,8 +121,7 @@ class Cycle(NamedTuple):
         trees = [tree for tree in places.values() if tree]
         entered = self._watch_above() if trees else set()
         look = self.scanner.look(places, self.ledger.places, self._entering(entered))
-        for tree in trees:
-            self._watch_only(tree, entered)
+        self._watch_only(trees, entered)
         if look.linked:
             look = merge_looks([look, self._other_names(look)])
         decided = plan(
@@ -179,10 +177,12 @@ class Cycle(NamedTuple):
             self.watcher.watch(folder, frozenset(names))
         return set(above)
 
-    def _watch_only(self, tree: bytes, folders: set[bytes]) -> None:
-        """After a walk of a tree: watch nothing at or below it but these folders."""
-        if self.watcher is not None:
-            self.watcher.keep_only(tree, frozenset(folders))
+    def _watch_only(self, trees: Iterable[bytes], folders: set[bytes]) -> None:
+        """After a walk of some trees: watch nothing at or below them but these folders."""
+        tops = frozenset(trees)
+        if self.watcher is not None and tops:
+            # All at once: each question goes through all watches, and a removal of many folders names each of them.
+            self.watcher.keep_only(tops, frozenset(folders))
 
     def receive(
         self, part: Slice, draft: Draft, looked_ns: int, overtaken: Collection[SourcePath] = ()

@@ -30,7 +30,7 @@ from watchdog.observers.inotify_c import InotifyFD, inotify_add_watch, inotify_r
 
 from indexerd.sync.pending import Hint
 from indexerd.sync.roots import Mount, mounts_at, parse_mounts, read_mounts
-from indexerd.sync.watches import FOLDER_MASK, ROOT_MASK, Event, WatchTable
+from indexerd.sync.watches import FOLDER_MASK, ROOT_MASK, Event, WatchTable, lies_below
 
 _log = logging.getLogger(__name__)
 
@@ -139,22 +139,11 @@ class Watcher:
             if cause not in _GONE or folder in self._roots:
                 self._refused[folder] = cause
 
-    def forget(self, path: bytes) -> None:
-        """Drop the watches and refusals at and below a path that is no folder to be watched any more."""
-        below = path + b"/"
+    def keep_only(self, tops: frozenset[bytes], folders: frozenset[bytes]) -> None:
+        """After a complete walk of these trees: drop every watch and refusal in them that the walk did not enter."""
         with self._lock:
-            self._remove(self._table.drop_below([path]))
-            for folder in [known for known in self._refused if (known + b"/").startswith(below)]:
-                del self._refused[folder]
-
-    def keep_only(self, root: bytes, folders: frozenset[bytes]) -> None:
-        """After a complete walk of a root: drop every watch and refusal below it that the walk did not enter."""
-        below = root + b"/"
-        with self._lock:
-            self._remove(self._table.keep_only(root, folders))
-            for folder in [
-                known for known in self._refused if known not in folders and (known + b"/").startswith(below)
-            ]:
+            self._remove(self._table.keep_only(tops, folders))
+            for folder in [known for known in self._refused if known not in folders and lies_below(known, tops)]:
                 del self._refused[folder]
 
     def drain(self) -> None:

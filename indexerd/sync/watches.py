@@ -9,7 +9,7 @@ Purity: pure.
 See: docs/consistency.md (events are hints).
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
 from indexerd.sync.pending import Hint, Kind
@@ -60,6 +60,9 @@ class WatchTable:
         self._folders: dict[int, tuple[bytes, ...]] = {}
         self._watch: dict[bytes, int] = {}
         self._names: dict[bytes, frozenset[bytes]] = {}
+        # The tree of what is watched, and of the folders between: what is done to one folder must not cost a pass over
+        # all of them, or the queue overflows when many are removed.
+        self._children: dict[bytes, set[bytes]] = {}
 
     def __len__(self) -> int:
         return len(self._folders)
@@ -80,6 +83,7 @@ class WatchTable:
         if old is not None and old != wd:
             self._release(old, folder)
         self._watch[folder] = wd
+        self._link(folder)
         known = self._folders.get(wd, ())
         if folder not in known:
             self._folders[wd] = (*known, folder)
@@ -90,19 +94,15 @@ class WatchTable:
             if self._watch.get(folder) == wd:
                 del self._watch[folder]
                 self._names.pop(folder, None)
+                self._unlink(folder)
 
     def drop_below(self, prefixes: Iterable[bytes]) -> tuple[int, ...]:
         """Forget the folders at and below these paths; return the descriptors that stand for nothing any more."""
-        tops = tuple(prefixes)
-        if not tops:
-            return ()
-        below = tuple(top + b"/" for top in tops)
-        return self._drop([folder for folder in self._watch if folder in tops or folder.startswith(below)])
+        return self._drop(self._at_or_below(prefixes))
 
-    def keep_only(self, root: bytes, folders: frozenset[bytes]) -> tuple[int, ...]:
-        """Forget the folders at and below a root that are not among those given; return descriptors left over."""
-        below = root + b"/"
-        return self._drop([f for f in self._watch if f not in folders and (f == root or f.startswith(below))])
+    def keep_only(self, tops: Collection[bytes], folders: Collection[bytes]) -> tuple[int, ...]:
+        """Forget the folders at and below `tops` that are not among those given; return descriptors left over."""
+        return self._drop([folder for folder in self._at_or_below(tops) if folder not in folders])
 
     def read(self, events: Iterable[Event]) -> Harvest:
         """Turn events into hints and keep the table in step with them."""
@@ -126,11 +126,45 @@ class WatchTable:
         folders = self._folders.get(event.wd, ())
         return [f for f in folders if not event.name or f not in self._names or event.name in self._names[f]]
 
+    def _at_or_below(self, tops: Iterable[bytes]) -> list[bytes]:
+        """Return the watched folders at and below these paths, each once."""
+        found: dict[bytes, None] = {}
+        ahead = list(tops)
+        while ahead:
+            folder = ahead.pop()
+            if folder not in found:
+                found[folder] = None
+                ahead.extend(self._children.get(folder, ()))
+        return [folder for folder in found if folder in self._watch]
+
+    def _link(self, folder: bytes) -> None:
+        """Have each folder above know the one below it; one that has others below is known already."""
+        while folder:
+            above = folder.rpartition(b"/")[0]
+            below = self._children.get(above)
+            if below is not None:
+                below.add(folder)
+                return
+            self._children[above] = {folder}
+            folder = above
+
+    def _unlink(self, folder: bytes) -> None:
+        """Forget a folder that is not watched any more, and those above it that stand for nothing else."""
+        while folder and folder not in self._watch and folder not in self._children:
+            above = folder.rpartition(b"/")[0]
+            below = self._children.get(above, set())
+            below.discard(folder)
+            if below:
+                return
+            self._children.pop(above, None)
+            folder = above
+
     def _drop(self, folders: list[bytes]) -> tuple[int, ...]:
         unused = []
         for folder in folders:
             wd = self._watch.pop(folder)
             self._names.pop(folder, None)
+            self._unlink(folder)
             if self._release(wd, folder):
                 unused.append(wd)
         return tuple(unused)
@@ -141,6 +175,15 @@ class WatchTable:
             self._folders[wd] = left
             return False
         return self._folders.pop(wd, None) is not None
+
+
+def lies_below(path: bytes, tops: Collection[bytes]) -> bool:
+    """Whether a path is one of `tops` or lies beneath one; the number of tops does not matter if they are a set."""
+    while path not in tops:
+        path = path.rpartition(b"/")[0]
+        if not path:
+            return b"/" in tops
+    return True
 
 
 def hint_of(folder: bytes, event: Event) -> Hint:

@@ -1,5 +1,7 @@
 """Kernel events become hints, and the table of watches stays in step with them."""
 
+import random
+
 from indexerd.sync.pending import Hint, Kind
 from indexerd.sync.watches import (
     ATTRIB,
@@ -93,6 +95,30 @@ def test_an_overflow_is_told():
 def test_after_a_walk_only_what_was_entered_stays_watched():
     """Folders that a complete walk did not enter lose their watch; other roots keep theirs."""
     watches = table(b"/r", b"/r/a", b"/r/b", b"/other")
-    assert watches.keep_only(b"/r", frozenset({b"/r", b"/r/b"})) == (2,)
+    assert watches.keep_only({b"/r"}, {b"/r", b"/r/b"}) == (2,)
     assert b"/other" in watches
     assert b"/r/a" not in watches
+
+
+def test_what_is_done_to_one_folder_costs_its_own_tree_alone():
+    """Folders come and go in any order: those at and below a path are always those of a plain list, nothing is left."""
+    choose, watches, plain = random.Random(3), WatchTable(), {}
+    names = [b"/r" + b"".join(b"/%d" % choose.randrange(3) for _ in range(choose.randrange(5))) for _ in range(60)]
+    for number in range(1, 400):
+        folder = choose.choice(names)
+        match choose.randrange(4):
+            case 0:
+                dropped = watches.drop_below([folder])
+                gone = {f for f in plain if f == folder or f.startswith(folder + b"/")}
+                assert sorted(dropped) == sorted(plain.pop(f) for f in gone)
+            case 1:
+                kept = set(choose.sample(names, 5))
+                dropped = watches.keep_only({folder}, kept)
+                gone = {f for f in plain if f not in kept and (f == folder or f.startswith(folder + b"/"))}
+                assert sorted(dropped) == sorted(plain.pop(f) for f in gone)
+            case _ if folder not in plain:
+                watches.add(number, folder)
+                plain[folder] = number
+        assert len(watches) == len(plain)
+    watches.drop_below([b"/r"])
+    assert (len(watches), watches._children) == (0, {})
