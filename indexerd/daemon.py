@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from types import FrameType
 
+from indexerd import __version__
 from indexerd.config import Config
 from indexerd.wiring import Daemon, open_daemon
 
@@ -73,8 +74,10 @@ def run(  # noqa: PLR0913 - hooks of the command line and of the service manager
         manager.say(READY=1, STATUS="building the index")
         if on_answering is not None:
             on_answering()
+        _log.info("started", extra={"fields": {"version": __version__, "profile": config.profile}})
         daemon.start_sync()
         _serve(daemon, mailbox, _Hearers(manager, on_progress, on_ready), read_again)
+        _log.info("stopping", extra={"fields": {}})
     return 0
 
 
@@ -228,7 +231,7 @@ def _become_daemon(work: Callable[[Callable[[], None]], int], writing: int, log_
 
         status = work(answering)
     except Exception:  # noqa: BLE001 - the end of a process: who started it sees the status, the log has the cause
-        _log.exception("the daemon failed")
+        _log.exception("daemon_failed: it ends")
     finally:
         os._exit(status)
 

@@ -9,6 +9,7 @@ See: docs/operations.md (log).
 
 import json
 import logging
+import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 
@@ -19,8 +20,12 @@ from indexerd.config import Log
 _PRIORITIES = {logging.DEBUG: 7, logging.INFO: 6, logging.WARNING: 4, logging.ERROR: 3, logging.CRITICAL: 2}
 
 
+# What a line is about, in front of the message as it is written in the source.
+_EVENT = re.compile(r"(\w+)(?:: |$)")
+
+
 class TextLines(logging.Formatter):
-    """`indexerd: message`, with the priority in front where the journal reads."""
+    """`indexerd: event: message`, with the priority in front where the journal reads."""
 
     def __init__(self, *, for_journal: bool) -> None:
         super().__init__()
@@ -36,15 +41,23 @@ class JsonLines(logging.Formatter):
     """One JSON object a line."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return time, level, part of the program and message."""
+        """Return time, level, part of the program, event, the event's own fields, and message."""
         at = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
+        event = _EVENT.match(str(record.msg))
         fields = {
             "at": at,
             "level": record.levelname.lower(),
             "part": record.name,
-            "message": flatten(_message(record)),
+            "event": event[1] if event else "unnamed",
+            **getattr(record, "fields", {}),
+            "message": flatten(_message(record)[event.end() if event else 0 :]),
         }
-        return json.dumps(fields)
+        return json.dumps(fields, default=dict)
+
+
+def is_for_people(record: logging.LogRecord) -> bool:
+    """Tell whether a line is worth a person's time; lines with fields are for programs that count."""
+    return not hasattr(record, "fields")
 
 
 def _message(record: logging.LogRecord) -> str:
@@ -66,6 +79,8 @@ def start_log(log: Log, environ: Mapping[str, str]) -> None:
     handler = logging.StreamHandler()
     journal = "JOURNAL_STREAM" in environ
     handler.setFormatter(JsonLines() if log.format == "json" else TextLines(for_journal=journal))
+    if log.format == "text":
+        handler.addFilter(is_for_people)
     logger = logging.getLogger("indexerd")
     logger.handlers[:] = [handler]
     logger.propagate = False

@@ -61,7 +61,7 @@ def _sections(config: Config) -> Iterable[tuple[str, list[Line]]]:
     yield "history", [(name, getattr(history, name)) for name in _names(history)]
     group = [("group", socket.group)] if socket.group else []
     yield "socket", [("path", socket.path), ("mode", f"{socket.mode:04o}"), *group]
-    yield "log", [("level", config.log.level), ("format", config.log.format)]
+    yield "log", [("level", config.log.level), ("format", config.log.format), ("queries", config.log.queries)]
 
 
 def _names(value: FrontMatterKeys | object) -> tuple[str, ...]:

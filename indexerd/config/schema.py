@@ -37,7 +37,7 @@ RULE_KEYS = ("match", "acl", "safety", "boost", "supersede_by", "require", "meta
 ROLE_KEYS = ("owner", "users", "groups")
 HISTORY_KEYS = ("generations", "minutes", "hours", "days", "evidence_days", "max_ratio")
 SOCKET_KEYS = ("path", "mode", "group")
-LOG_KEYS = ("level", "format")
+LOG_KEYS = ("level", "format", "queries")
 
 # The stemmers that every PyStemmer since 2.2 has; a test compares this list with the library's.
 LANGUAGES = (
@@ -221,4 +221,5 @@ def read_log(table: object, problems: list[str]) -> Log:
     return Log(
         level=section.get("level", read_choice(("debug", "info", "warning", "error")), "info"),
         format=section.get("format", read_choice(("text", "json")), "text"),
+        queries=section.get("queries", read_choice(("hash", "text")), "hash"),
     )

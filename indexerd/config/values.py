@@ -97,10 +97,15 @@ class Socket:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Log:
-    """How the daemon speaks on standard error."""
+    """How the daemon speaks on standard error.
+
+    Attributes:
+        queries: Whether lines about requests name what was asked by its hash, or as it was.
+    """
 
     level: Literal["debug", "info", "warning", "error"] = "info"
     format: Literal["text", "json"] = "text"
+    queries: Literal["hash", "text"] = "hash"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -142,7 +142,7 @@ class Server:
             except (OSError, IndexerdError) as error:
                 self._report(f"the socket {self._listener.path} was removed or replaced, and cannot be made: {error}")
                 continue
-            _log.warning("the socket %s was removed or replaced; it is made anew", listener.path)
+            _log.warning("socket_renewed: %s was removed or replaced, and is made anew", listener.path)
             self._change_to(listener)
 
     def _change_to(self, listener: Listener) -> None:
@@ -162,7 +162,7 @@ class Server:
                 if listening.fileno() < 0:
                     return
                 # Out of descriptors: those who are in are served on; the others wait in the backlog.
-                _log.warning("cannot accept: %s", error)
+                _log.warning("accept_failed: %s", error)
                 await asyncio.sleep(1.0)
                 continue
             await self._loop.connect_accepted_socket(functools.partial(self._receive, connection), connection)

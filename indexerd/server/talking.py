@@ -195,7 +195,7 @@ class Talk(asyncio.Protocol):
     def _failed(self, request: Request, error: Exception) -> None:
         told = wire_error(error)
         if told.code == "internal_error":
-            _log.error("request failed: method=%s", request.method[:64], exc_info=error)
+            _log.error("request_failed: method=%s", request.method[:64], exc_info=error)
         if request.wants_reply:
             self._send(self._wire.failure(request.id, told))
 

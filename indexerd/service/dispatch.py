@@ -19,6 +19,7 @@ from indexerd.service.callers import Admission, Caller, Peer
 from indexerd.service.checking import Checking
 from indexerd.service.citations import Citations
 from indexerd.service.condition import Condition
+from indexerd.service.events import log_answer
 from indexerd.service.figures import Figures
 from indexerd.service.forgetting import forget
 from indexerd.service.listing import Listing
@@ -103,7 +104,9 @@ class Service:
         except Exception as error:
             self._figures.failed(method, wire_error(error).code)
             raise
-        self._figures.answered(method, clock.monotonic() - started, result)
+        seconds = clock.monotonic() - started
+        self._figures.answered(method, seconds, result)
+        log_answer(self._parts, method, seconds, result)
         return result
 
     def is_long(self, method: str) -> bool:

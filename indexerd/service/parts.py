@@ -119,6 +119,7 @@ class Parts(NamedTuple):
         versions: Of this program, to be compared with those of a generation.
         extra_status: Further facts for the owner's `status`, such as the server's figures.
         process: Figures of this process, by the name of their metric.
+        logs_text: Whether the log has what was asked as it was, and not its hash.
         stop: Asks the process to end; returns at once.
     """
 
@@ -136,3 +137,4 @@ class Parts(NamedTuple):
     versions: Versions
     extra_status: Callable[[], Mapping[str, object]] = dict
     process: Callable[[], Mapping[str, float]] = dict
+    logs_text: bool = False

@@ -143,7 +143,7 @@ class Bulk:
         try:
             done = future.result()
         except (OSError, EOFError) as error:
-            _log.warning("a worker process ended (%s); its files are read here", error)
+            _log.warning("worker_ended: its files are read here (%s)", error)
             return self._read_here(part)
         self.done_files += len(part)
         return done

@@ -123,7 +123,7 @@ class SyncLoop:
             try:
                 stepper.step()
             except Exception as error:  # noqa: BLE001 -- the border of one sync cycle
-                _log.exception("a step of the sync failed; what it took is put back")
+                _log.exception("step_failed: what it took is put back")
                 stepper.failed(error)
             with stepper.lock:
                 save = stepper.save_due()
@@ -299,7 +299,7 @@ class SyncLoop:
         try:
             self._stepper.run_until(number)
         except (OSError, StoreError) as error:
-            _log.warning("a step of the sync failed (%s); what it took is put back", error)
+            _log.warning("step_failed: what it took is put back (%s)", error)
             self._stepper.failed(error)
             return False
         return True

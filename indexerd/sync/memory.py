@@ -40,7 +40,7 @@ def save_cache(fs: StoreFilesystem | None, cache: FingerprintCache) -> None:
         fs.replace(_NEW_NAME, FILE_NAME)
         cache.unsaved = False
     except OSError as error:
-        _log.warning("the fingerprints were not saved (%s); the next start reads more files than it must", error)
+        _log.warning("fingerprints_not_saved: the next start reads more files than it must (%s)", error)
 
 
 def drop_cache(fs: StoreFilesystem | None, cache: FingerprintCache) -> None:

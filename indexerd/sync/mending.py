@@ -60,7 +60,7 @@ class Mending:
             self._problems.clear("store_damaged")
             self._problems.clear("state_directory_lost")
             return False
-        _log.warning("%s", damage)
+        _log.warning("store_damaged: %s", damage)
         self._tell(damage, str(damage))
         try:
             lost = self._healing.heal(damage)

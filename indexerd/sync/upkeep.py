@@ -130,7 +130,7 @@ class Upkeep:
             except Exception as error:  # noqa: BLE001 -- a thread's border
                 if self._stopping.is_set():
                     return
-                _log.warning("upkeep of the store failed (%s); it is tried again", error)
+                _log.warning("upkeep_failed: it is tried again (%s)", error)
                 self._report("upkeep_failed", error)
                 self._stopping.wait(self._back_off)
                 self._back_off = min(2 * self._back_off, _BACK_OFF_SECONDS[1])

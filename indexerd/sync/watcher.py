@@ -193,7 +193,7 @@ class Watcher:
                 self._wait_and_read()
             except Exception:  # noqa: BLE001 -- a thread's border
                 # The loop sees that the thread is gone, starts over and scans: late, not wrong.
-                _log.exception("the watch thread ends; everything is scanned and watched anew")
+                _log.exception("watch_ended: everything is scanned and watched anew")
                 return
 
     def _wait_and_read(self) -> None:

@@ -276,7 +276,10 @@ class _Ground:
         """Return a sync that is not started, and what the service works with."""
         store = self.store
         for problem in config.root_problems:
-            _log.warning("%s: nothing below this root is looked at; mend the file, then send SIGHUP", problem)
+            _log.warning(
+                "root_settings_broken: %s: nothing below this root is looked at; mend the file, then send SIGHUP",
+                problem,
+            )
         # New ones are remembered with the next publish; each keeps its form from now on.
         store.known_roots = add_roots(store.known_roots, config.roots)
         roots = form_roots(store.known_roots, config.roots)
@@ -297,6 +300,7 @@ class _Ground:
             versions=VERSIONS,
             extra_status=lambda: {**opening_fields(store.opening), **self.extra_status()},
             process=process_figures,
+            logs_text=config.log.queries == "text",
         )
 
     def _sync(self, config: Config, roots: tuple[Root, ...], sources: Sources) -> SyncLoop:
@@ -352,6 +356,6 @@ def opening_fields(opening: OpeningReport) -> Mapping[str, object]:
 def _announce(opening: OpeningReport) -> None:
     """Say it when an index is not used as it was found: silence would look like health."""
     if opening.state in {"damaged", "older_format"}:
-        _log.warning("the index is %s (%s): it is rebuilt from the sources", opening.state, opening.detail)
+        _log.warning("index_rebuilt: it is %s (%s), and made anew from the sources", opening.state, opening.detail)
     elif opening.fell_back:
-        _log.warning("the newest generation is damaged (%s): the one before it is used", opening.detail)
+        _log.warning("generation_damaged: the newest one is not used, but the one before it (%s)", opening.detail)

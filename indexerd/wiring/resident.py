@@ -56,7 +56,7 @@ class Daemon:
             if config != self.house.config:
                 self.house.refurnish(config)
         except ConfigError as error:
-            _log.error("the settings are wrong; those in force stay: %s", error)
+            _log.error("settings_refused: those in force stay: %s", error)
             self.house.sync.note_refused(f"{error}; the settings in force stay: mend them and send SIGHUP")
             return
         self.house.sync.note_refused(None)
@@ -111,6 +111,8 @@ def _tell(server: Server, snapshot: Snapshot) -> None:
         return {"generation": snapshot.generation, "durable": snapshot.durable} if caller.is_owner else None
 
     server.tell(INDEX_CHANGED, payload_for)
+    facts = {"generation": snapshot.generation, "documents": snapshot.document_count, "chunks": snapshot.chunk_count}
+    _log.info("published", extra={"fields": facts})
 
 
 def _listen(config: Config) -> Listener:

@@ -1,7 +1,9 @@
 """What the documents list is what the program has: keys, codes, statuses, fields, commands, references."""
 
 import ast
+import io
 import json
+import logging
 import re
 import tomllib
 from pathlib import Path
@@ -16,6 +18,7 @@ from indexerd.agents.session import HANDSHAKE, MODERN
 from indexerd.analysis import Unit, invert
 from indexerd.cli import main
 from indexerd.cli.agenting import read_served
+from indexerd.cli.logs import JsonLines
 from indexerd.config import schema
 from indexerd.postings import Field
 from indexerd.search import outcome
@@ -71,6 +74,37 @@ def test_every_problem_has_its_row():
     codes = {code for pair in re.findall(calls, sources("sync") + sources("wiring")) for code in pair if code}
     assert len(codes) >= 7
     assert first_cells(section(OPERATIONS, "Problems and what to do")) == codes
+
+
+def test_every_event_of_the_log_has_its_row_and_every_line_its_event():
+    """The messages of the log begin with the events of the table; the fields of requests have theirs."""
+    calls = re.findall(r"_log\.\w+\(\s*\"([^\"]*)\"", sources("."))
+    events = {re.match(r"(\w+)(?:: |$)", message)[1] for message in calls}
+    assert len(calls) == sources(".").count("_log.") - sources(".").count("_log.isEnabledFor")
+    table, _, fields = section(OPERATIONS, "Events").partition("| field |")
+    assert first_cells(table) - {"event"} == events
+    house = SmallHouse({"a.md": "# Title\n\nThe quokka.\n"})
+    told = set()
+    for name, text in (("evidence", "quokka"), ("query", "quokka")):
+        told |= set(logged(house, name, text=text))
+    told |= set(logged(house, "check", answer="It is [S1].", evidence=house.call("evidence", text="quokka")))
+    assert told - {"at", "level", "part", "event", "message"} == first_cells(fields) - {"query"}
+
+
+def logged(house, method, **params):
+    """Return the line that a call leaves in a log of JSON lines."""
+    lines, logger = io.StringIO(), logging.getLogger("indexerd.service.events")
+    handler = logging.StreamHandler(lines)
+    handler.setFormatter(JsonLines())
+    before = logger.level
+    logger.addHandler(handler)
+    logger.setLevel("DEBUG")
+    try:
+        house.call(method, **params)
+    finally:
+        logger.removeHandler(handler)
+        logger.setLevel(before)
+    return json.loads(lines.getvalue().splitlines()[-1])
 
 
 def test_every_exit_status_has_its_row():

@@ -42,3 +42,13 @@ def test_json_lines_are_objects():
     """Each line is one object with level and message."""
     fields = json.loads(JsonLines().format(make_record("x\ny")))
     assert (fields["level"], fields["message"], fields["part"]) == ("warning", "x y", "indexerd.sync")
+
+
+def test_a_json_line_has_the_event_in_front_of_the_message_and_its_fields():
+    """The event stands by itself; fields stand beside it."""
+    record = logging.LogRecord("indexerd.sync", logging.INFO, __file__, 1, "drift: %d documents", (3,), None)
+    record.fields = {"count": 3}
+    line = json.loads(JsonLines().format(record))
+    assert (line["event"], line["message"], line["count"]) == ("drift", "3 documents", 3)
+    bare = json.loads(JsonLines().format(logging.LogRecord("x", 20, __file__, 1, "started", (), None)))
+    assert (bare["event"], bare["message"]) == ("started", "")
