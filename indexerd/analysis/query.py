@@ -117,6 +117,8 @@ class QueryWord(NamedTuple):
 
 _PIECE = re.compile(r"[^\t\n\r ]+")
 _SIMPLE = re.compile(r"[a-z0-9]{1,64}")
+# Longer pieces and names are no words that come again, and queries come from anybody: keeping them is not bounded.
+_KEPT_PIECE, _KEPT_NAME = 32, 256
 
 
 def analyze_query(text: str, languages: tuple[str, ...]) -> tuple[QueryWord, ...]:
@@ -136,10 +138,18 @@ def analyze_query(text: str, languages: tuple[str, ...]) -> tuple[QueryWord, ...
     return tuple(words)
 
 
-# Pieces of queries repeat (completion sends each prefix again); 4,096 are about 2 MB.
-@lru_cache(maxsize=4096)
 def _piece_words(piece: str, languages: tuple[str, ...]) -> tuple[QueryWord, ...]:
     """Return the words of a piece without white space."""
+    return (_kept_words if len(piece) <= _KEPT_PIECE else _read_words)(piece, languages)
+
+
+# Pieces of queries repeat (completion sends each prefix again); 4,096 are about 2 MB, of the dearest kind 50 MB.
+@lru_cache(maxsize=4096)
+def _kept_words(piece: str, languages: tuple[str, ...]) -> tuple[QueryWord, ...]:
+    return _read_words(piece, languages)
+
+
+def _read_words(piece: str, languages: tuple[str, ...]) -> tuple[QueryWord, ...]:
     if _SIMPLE.fullmatch(piece):
         return (_word(piece, 0, len(piece), "word", languages),)
     stream = read_stream([piece])
@@ -171,14 +181,22 @@ def _word(surface: str, start: int, end: int, kind: str, languages: tuple[str, .
     return QueryWord(surface, tuple(found) or (surface,), start, end, is_stop, kind)
 
 
-# Names repeat: the same command in forty languages, a title and its file name.
-@lru_cache(maxsize=16384)
 def name_key(text: str) -> str:
     """Return the form in which titles, aliases, file names and queries are compared; empty if there is no word in it.
 
     The words (`git-commit` equals `Git commit`, `GitHub` equals `github`), folded, not stemmed, without stop words
     unless there is nothing else.
     """
+    return (_kept_name_key if len(text) <= _KEPT_NAME else _name_key)(text)
+
+
+# Names repeat: the same command in forty languages, a title and its file name.
+@lru_cache(maxsize=16384)
+def _kept_name_key(text: str) -> str:
+    return _name_key(text)
+
+
+def _name_key(text: str) -> str:
     words = _name_words(text)
     return " ".join([word for word in words if word not in STOP_WORDS] or words)
 

@@ -16,7 +16,7 @@ from indexerd.grounding.claims import Statement, abstains, statements
 
 # An answer is as long as a model writes; these bound what a request may cost.
 MAX_CLAIMS = 1000
-MAX_ANSWER_CHARS = 1_000_000
+MAX_ANSWER_CHARS = 100_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

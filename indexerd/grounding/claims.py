@@ -52,8 +52,9 @@ _MARKS: Final = re.compile(
     r"\[\s*(?P<labels>S?\d{1,4}(?:\s*[,;，、]\s*S?\d{1,4})*)\s*\](?!\(|: *https?:)", re.IGNORECASE
 )
 _ONE_MARK: Final = re.compile(r"S?(\d{1,4})", re.IGNORECASE)
+# Bounded and possessive: each of many brackets that nothing closes would read to the end of the line, again and again.
 _LINK: Final = re.compile(
-    r"!?\[[^\]\n]*\]\(\s*<?(?P<target>[^\s)>]+)[^)\n]*\)|(?P<bare>\bhttps?://[^\s<>()\[\]\"'，。；]+)"
+    r"!?\[[^\]\n]{0,500}\]\(\s*+<?(?P<target>[^\s)>]{1,2000}+)[^)\n]{0,500}+\)|(?P<bare>\bhttps?://[^\s<>()\[\]\"'，。；]+)"
 )
 _FENCED: Final = re.compile(r" {0,3}(?:```|~~~)")
 _EDGES: Final = re.compile(r"^(?:\s*(?:[-*+•>]|\(?\d{1,3}[.)]|#{1,6})\s+)+|^\s*\||\|\s*$|^[*_]{1,3}|[*_]{1,3}$")

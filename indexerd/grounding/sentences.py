@@ -27,8 +27,11 @@ _SHORTENED: Final = (
     "gov sen rep art resp incl max min"
 )
 _ABBREVIATIONS: Final = frozenset(_SHORTENED.split())
-_END: Final = re.compile(r"[.!?]+[\"'”’)\]]*(?=\s)|[。！？；…]+[”’」』）)]*|\n")
+# Possessive, and only from the first mark on: a long run of marks is read once, not once from each of them.
+_END: Final = re.compile(r"(?<![.!?])[.!?]++[\"'”’)\]]*+(?=\s)|[。！？；…]+[”’」』）)]*|\n")
 _LAST_WORD: Final = re.compile(r"[\w.]*$")
+# No abbreviation is longer; a sentence without an end would be read again at each of its full stops.
+_LONGEST_WORD: Final = 32
 _LISTED: Final = re.compile(r"\s*(?:[-*+•]|\(?\d{1,3}[.)])\s")
 _FENCE: Final = re.compile(r"^ {0,3}(?:```|~~~)", re.MULTILINE)
 
@@ -89,7 +92,7 @@ def _ends(text: str, begin: int, match: "re.Match[str]") -> bool:
     """Whether a mark ends the sentence that began at `begin`."""
     if not match[0].startswith("."):
         return True
-    word = _LAST_WORD.search(text, begin, match.start())
+    word = _LAST_WORD.search(text, max(begin, match.start() - _LONGEST_WORD), match.start())
     last = word[0].lower() if word else ""
     if last in _ABBREVIATIONS or (len(last) == 1 and last.isalpha() and text[match.start() - 1].isupper()):
         return False

@@ -9,6 +9,7 @@ See: docs/grounding.md (values).
 """
 
 import re
+from bisect import bisect_left
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
@@ -235,12 +236,13 @@ def dates(text: str) -> tuple[Date, ...]:
     for pattern in _DATES:
         for match in pattern.finditer(text):
             parts = match.groupdict()
-            if all(match.end() <= one.start or one.end <= match.start() for one in found):
+            at = bisect_left(found, match.start(), key=lambda one: one.start)
+            before, behind = found[max(at - 1, 0) : at], found[at : at + 1]
+            if all(one.end <= match.start() for one in before) and all(match.end() <= one.start for one in behind):
                 month = _MONTHS[parts["name"].lower()] if parts.get("name") else int(parts.get("m") or 0)
-                found.append(
-                    Date(int(parts.get("y") or 0), month, int(parts.get("d") or 0), match.start(), match.end())
-                )
-    return tuple(sorted(found, key=lambda one: one.start))
+                day, year = int(parts.get("d") or 0), int(parts.get("y") or 0)
+                found.insert(at, Date(year, month, day, match.start(), match.end()))
+    return tuple(found)
 
 
 # Digits with at least two full stops, or with `v` or a word for it in front.

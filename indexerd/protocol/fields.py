@@ -8,15 +8,16 @@ See: docs/protocol.md (methods).
 """
 
 import datetime
-import difflib
 import math
 from collections.abc import Mapping
 
 from indexerd.errors import RequestError, UnknownFieldError
 from indexerd.protocol import PROTOCOL_VERSION
-from indexerd.protocol.messages import Payload, mismatch
+from indexerd.protocol.messages import Payload, mismatch, nearest_name, shown_name
 
-_MAX_TEXT = 1 << 16
+# Two of the longest path that Linux has: no name, citation or question of a person is longer. What is longer is dear to
+# analyse, and whoever reaches the socket may send it.
+_MAX_TEXT = 1 << 13
 _MAX_LIST = 1024
 
 
@@ -42,11 +43,10 @@ class Fields:
         """
         for name in self._params:
             if name not in self._known:
-                nearest = difflib.get_close_matches(name, sorted(self._known), n=1, cutoff=0.5)
-                raise UnknownFieldError(name, nearest[0] if nearest else None)
+                raise UnknownFieldError(shown_name(name), nearest_name(name, self._known))
 
     def text(self, name: str, default: str | None = None) -> str | None:
-        """Return a string of at most 64 KiB, or the default."""
+        """Return a string of at most 8,192 characters, or the default."""
         value = self._get(name)
         return default if value is None else _text(name, value)
 
@@ -107,6 +107,8 @@ class Fields:
         if value is None:
             return ()
         if isinstance(value, Mapping):
+            if len(value) > _MAX_LIST:
+                raise RequestError(f"{name!r} may have {_MAX_LIST} keys")
             return tuple((_text(name, key), wanted) for key, given in value.items() for wanted in _each(name, given))
         pairs = tuple(text.partition("=") for text in _each(name, value))
         if not all(separator for _, separator, _ in pairs):
@@ -164,7 +166,7 @@ def _text(name: str, value: object) -> str:
     if not isinstance(value, str):
         raise RequestError(f"{name!r} must be text")
     if len(value) > _MAX_TEXT:
-        raise RequestError(f"{name!r} may have {_MAX_TEXT} characters")
+        raise RequestError(f"{name!r} has {len(value):,} characters, the most is {_MAX_TEXT:,}: shorten it")
     return value
 
 

@@ -8,7 +8,8 @@ Purity: pure.
 See: docs/protocol.md (errors, limits).
 """
 
-from collections.abc import Mapping
+import difflib
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import NamedTuple, Protocol
@@ -128,6 +129,21 @@ class Framing(Protocol):
     def notification(self, topic: str, payload: Payload) -> bytes:
         """Encode a message that nobody asked for by id."""
         ...
+
+
+# No method and no parameter has a longer name. To compare a longer one takes its peer's time and everybody's loop.
+_LONGEST_NAME = 64
+
+
+def nearest_name(name: str, known: Iterable[str]) -> str | None:
+    """Return which known name a misspelt one was meant to be; None if it is like none."""
+    near = difflib.get_close_matches(name, sorted(known), n=1, cutoff=0.5) if len(name) <= _LONGEST_NAME else []
+    return near[0] if near else None
+
+
+def shown_name(name: str) -> str:
+    """Return a peer's name as an error repeats it: the beginning of one that is too long for a name."""
+    return name if len(name) <= _LONGEST_NAME else name[:_LONGEST_NAME] + "…"
 
 
 class MethodNotFoundError(RequestError):

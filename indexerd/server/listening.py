@@ -20,8 +20,9 @@ from indexerd.errors import BusyError, ConfigError
 
 # sun_path has 108 bytes with the closing NUL.
 _MAX_PATH_BYTES = 107
-# Connections that wait for accept: a storm of clients must not see EAGAIN while the loop is at something else.
-_BACKLOG = 512
+# Connections that wait for accept: a storm of clients must not see EAGAIN while the loop is at something else. As many
+# as the kernel allows (net.core.somaxconn); one that waits costs it less than 1 KiB.
+_BACKLOG = 4096
 _PROBE_SECONDS = 1.0
 
 

@@ -2,8 +2,9 @@
 
 Owns: the event loop and its thread, the table of connections.
 Knows nothing of: what is said on a connection.
-Invariants: 1. connections are counted per user, and other users can never take the owner's last ones. 2. `stop` returns
-    only when nothing is served any more.
+Invariants: 1. connections are counted per user, and other users can never take the owner's last ones. 2. the owner
+    always gets in: where there is no room, the owner's longest silent connection makes some. 3. `stop` returns only
+    when nothing is served any more.
 Purity: shell (asyncio, threads).
 See: docs/protocol.md (limits), docs/operations.md.
 """
@@ -14,7 +15,7 @@ import logging
 import resource
 import socket
 import threading
-from collections import Counter
+from collections import Counter, OrderedDict
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from types import MappingProxyType
@@ -64,11 +65,13 @@ class Server:
         self._limits = limits or Limits()
         self._total = min(self._limits.total, _descriptors_left())
         self._loop = asyncio.new_event_loop()
-        self._talks: set[Talk] = set()
+        # Ordered by who was heard last.
+        self._talks: OrderedDict[Talk, None] = OrderedDict()
         self._subscribers: set[Talk] = set()
         self._users: Counter[int] = Counter()
         self._refused = 0
         self._calls = ThreadPoolExecutor(self._limits.calls, thread_name_prefix="indexerd-call")
+        self._other_calls = ThreadPoolExecutor(self._limits.other_calls, thread_name_prefix="indexerd-other-call")
         self._long_calls = ThreadPoolExecutor(self._limits.long_calls, thread_name_prefix="indexerd-long-call")
         self._thread = threading.Thread(target=self._run, name="indexerd-socket", daemon=True)
         self._accepting: asyncio.Task[None] | None = None
@@ -80,6 +83,7 @@ class Server:
             submit=self._submit,
             loop=self._loop,
             closed=self._forget,
+            heard=self._talks.move_to_end,
             subscribed=self._subscribers.add,
         )
 
@@ -96,9 +100,13 @@ class Server:
             return
         # The calls first: what they answer must still be sent by a living loop.
         self._loop.call_soon_threadsafe(self._stop_accepting)
-        for calls in (self._calls, self._long_calls):
+        pools = (self._calls, self._other_calls, self._long_calls)
+        for calls in pools:
             calls.shutdown(wait=False, cancel_futures=True)
-        wait(tuple(self._pending), _STOP_SECONDS)
+        _, left = wait(tuple(self._pending), _STOP_SECONDS)
+        # A call counts as done an instant before its thread tells its connection: the threads' end comes after that.
+        for calls in pools if not left else ():
+            calls.shutdown()
         self._loop.call_soon_threadsafe(self._say_goodbye)
         self._thread.join(_STOP_SECONDS)
 
@@ -175,15 +183,16 @@ class Server:
             caller = None
         if caller is None:
             return self._refuse("forbidden", "this daemon does not serve you")
-        if not self._has_room(caller):
+        if not self._has_room(caller) and not (caller.is_owner and self._make_room(caller)):
             return self._refuse("busy", "too many connections: try again later")
         talk = Talk(self._hall, caller)
-        self._talks.add(talk)
+        self._talks[talk] = None
         self._users[caller.uid] += 1
         return talk
 
     def _submit(self, caller: Caller, method: str, params: Payload) -> "Future[Payload]":
-        calls = self._long_calls if self._service.is_long(method) else self._calls
+        usual = self._calls if caller.is_owner else self._other_calls
+        calls = self._long_calls if self._service.is_long(method) else usual
         try:
             call = calls.submit(self._service.call, caller, method, params)
         except RuntimeError as error:
@@ -196,14 +205,30 @@ class Server:
         reserve = 0 if caller.is_owner else min(self._limits.per_user, self._total // 2)
         return len(self._talks) < self._total - reserve and self._users[caller.uid] < self._limits.per_user
 
+    def _make_room(self, caller: Caller) -> bool:
+        """Close a connection of this user: one that never asked, else the longest silent, a subscriber's last.
+
+        Returns whether there was one; those at work are never closed.
+        """
+        own = [talk for talk in self._talks if talk.caller.uid == caller.uid and not talk.is_at_work]
+        if not own:
+            return False
+        least = min(own, key=lambda talk: (talk in self._subscribers, talk.has_asked))
+        least.refuse(WireError(code="busy", message="closed to let a new connection in: connect again"))
+        # Not only closed: a peer that does not read would keep its descriptor for the whole of its deadline.
+        least.abort()
+        self._forget(least)
+        return True
+
     def _refuse(self, code: str, message: str) -> Refusal:
         self._refused += 1
         return Refusal(WireError(code=code, message=message))
 
     def _forget(self, talk: Talk) -> None:
-        self._talks.discard(talk)
-        self._subscribers.discard(talk)
-        self._users[talk.caller.uid] -= 1
+        if talk in self._talks:
+            del self._talks[talk]
+            self._subscribers.discard(talk)
+            self._users[talk.caller.uid] -= 1
 
     def _tell(self, topic: str, payload_for: Callable[[Caller], Payload | None]) -> None:
         for talk in tuple(self._subscribers):

@@ -33,6 +33,7 @@ class Limits(NamedTuple):
         reply_seconds: Time in which a peer must take at least part of what waits for it.
         buffered_bytes: What may wait for a peer before its next request is looked at.
         calls: Requests that may wait or work at the same time beside the loop.
+        other_calls: The same for other users than the owner, apart, so that theirs never stand before the owner's.
         long_calls: The same for methods that may take minutes, apart, so that they never hold up the others.
     """
 
@@ -42,6 +43,7 @@ class Limits(NamedTuple):
     reply_seconds: float = 10.0
     buffered_bytes: int = 1 << 20
     calls: int = 8
+    other_calls: int = 4
     long_calls: int = 2
 
 
@@ -73,6 +75,7 @@ class Hall(NamedTuple):
     submit: Callable[[Caller, str, Payload], Future[Payload]]
     loop: asyncio.AbstractEventLoop
     closed: Callable[["Talk"], None]
+    heard: Callable[["Talk"], None]
     subscribed: Callable[["Talk"], None]
 
 
@@ -88,6 +91,12 @@ class Talk(asyncio.Protocol):
         self._deadline: asyncio.TimerHandle | None = None
         self._queued_bytes = 0
         self._news: tuple[str, Payload] | None = None
+        self.has_asked = False
+
+    @property
+    def is_at_work(self) -> bool:
+        """Whether a request is being carried out."""
+        return self._working
 
     # --- the transport's calls ---
 
@@ -143,6 +152,8 @@ class Talk(asyncio.Protocol):
         if isinstance(message, Fault):
             self._fault(message)
         else:
+            self.has_asked = True
+            self._hall.heard(self)
             self._request(message)
         if not self._working:
             self._hall.loop.call_soon(self._pump)

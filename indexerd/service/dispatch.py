@@ -7,14 +7,13 @@ Purity: shell (through its parts).
 See: docs/protocol.md (methods).
 """
 
-import difflib
 import functools
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from indexerd.protocol import PROTOCOL_VERSION
 from indexerd.protocol.fields import Fields
-from indexerd.protocol.messages import MethodNotFoundError, Payload, wire_error
+from indexerd.protocol.messages import MethodNotFoundError, Payload, nearest_name, shown_name, wire_error
 from indexerd.service.callers import Admission, Caller, Peer
 from indexerd.service.checking import Checking
 from indexerd.service.citations import Citations
@@ -117,9 +116,9 @@ class Service:
         answer = self._quick.get(name) or self._slow.get(name)
         if answer is None:
             self._figures.failed("unknown", MethodNotFoundError.code)
-            nearest = difflib.get_close_matches(name, [*self._quick, *self._slow], n=1)
-            hint = f"; did you mean {nearest[0]!r}?" if nearest else ""
-            raise MethodNotFoundError(f"no method {name!r}{hint}")
+            nearest = nearest_name(name, [*self._quick, *self._slow])
+            hint = f"; did you mean {nearest!r}?" if nearest else ""
+            raise MethodNotFoundError(f"no method {shown_name(name)!r}{hint}")
         return answer
 
     def _query(self, caller: Caller, params: Payload) -> Json:

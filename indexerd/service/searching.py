@@ -38,6 +38,9 @@ _LONGEST_WAIT_MS, _LONGEST_WAIT_OF_OTHERS_MS = 60_000, 1_000
 # file. An idle writer needs 3 ms, one that gets a tenth of a processor 50.
 _KEPT_FOR_REPAIR_SECONDS = 0.075
 _MAX_K = 1_000_000
+# What a request may ask to look for, in all: the cost grows with the words, and each glob is held against every path.
+# At k = 10 the dearest text of this length (identifiers of many parts) took 0.5 s of a processor (2026-11-30).
+_MAX_QUERY_CHARS, _MAX_GLOBS = 1 << 12, 64
 _K_PEOPLE, _K_EVIDENCE = 10, 8
 _NOTHING: Mapping[SourcePath, Seen] = MappingProxyType({})
 _PER_DOCUMENT_PEOPLE, _PER_DOCUMENT_EVIDENCE = 3, 2
@@ -102,7 +105,17 @@ def _read_request(fields: Fields, caller: Caller, now_ns: Callable[[], int], *, 
         safe=fields.flag("safe"),
         evidence=evidence,
     )
+    _refuse_unbounded(request)
     return _with_evidence_fields(request, fields) if evidence else request
+
+
+def _refuse_unbounded(request: SearchRequest) -> None:
+    chars = sum(map(len, (request.text, *request.must, *request.phrase, *request.exclude)))
+    if chars > _MAX_QUERY_CHARS:
+        asked = f"'text', 'must', 'phrase' and 'not' have {chars:,} characters together"
+        raise RequestError(f"{asked}, the most is {_MAX_QUERY_CHARS:,}: ask for less")
+    if len(request.paths) > _MAX_GLOBS:
+        raise RequestError(f"'paths' has {len(request.paths):,} globs, the most is {_MAX_GLOBS}: name folders")
 
 
 def _with_evidence_fields(request: SearchRequest, fields: Fields) -> SearchRequest:

@@ -19,7 +19,7 @@ import pytest
 from indexerd.client import Client, call
 from indexerd.errors import BusyError, IndexerdError, NotFoundError, UnreachableError
 from indexerd.server import Limits, Server, listen
-from indexerd.service.callers import Admission
+from indexerd.service.callers import Admission, Caller
 from tests.fakes.another_user import as_user, line_from
 from tests.fakes.answering import Answering
 from tests.fakes.delivery import deliveries
@@ -262,9 +262,30 @@ def test_ten_thousand_pipelined_requests_are_answered_and_others_are_served_betw
     assert slowest < 2
 
 
+class _AsGuest(Admission):
+    """To whom everybody is somebody else than the owner, root too."""
+
+    def admit(self, peer):
+        return Caller(uid=peer.uid, gid=peer.gid, groups=peer.groups, is_owner=False, roles=frozenset())
+
+
+class _AsGuestFirst(Admission):
+    """To whom the first so many are guests of another user, and the rest the owner."""
+
+    def __init__(self, guests):
+        object.__setattr__(self, "left", [None] * guests)
+        super().__init__(owner_uid=os.getuid())
+
+    def admit(self, peer):
+        if not self.left:
+            return super().admit(peer)
+        self.left.pop()
+        return Caller(uid=54321, gid=1, groups=frozenset(), is_owner=False, roles=frozenset())
+
+
 def test_connections_of_one_user_are_bounded_and_come_back(serve, connect):
     """One more than the cap is told that the daemon is busy; after one leaves there is room again."""
-    path, server = serve(per_user=4, total=10)
+    path, server = serve(Answering(_AsGuest(owner_uid=12345)), per_user=4, total=20)
     held = [connect(path) for _ in range(4)]
     wait_until(lambda: server.statistics()["connections"] == 4)
     with pytest.raises(BusyError):
@@ -272,6 +293,69 @@ def test_connections_of_one_user_are_bounded_and_come_back(serve, connect):
     held[0].close()
     wait_until(lambda: server.statistics()["connections"] == 3)
     assert call(path, "echo")["echo"] == {"protocol": 1}
+
+
+def test_the_owner_always_gets_in(serve, connect):
+    """At the owner's cap the connection that never asked makes room, before those that did, before a subscriber."""
+    path, server = serve(per_user=4, total=10)
+    subscriber, asking, mute, half = [connect(path) for _ in range(4)]
+    subscriber.sendall(b'{"id":1,"method":"subscribe"}\n')
+    asking.sendall(LINE)
+    half.sendall(LINE[:5])
+    assert b"subscribed" in read_line(subscriber)
+    assert b"result" in read_line(asking)
+    wait_until(lambda: server.statistics()["connections"] == 4)
+    newer = []
+    for closed in (mute, half):
+        newer.append(connect(path))
+        newer[-1].sendall(LINE)
+        assert b"result" in read_line(newer[-1])
+        assert json.loads(read_all(closed))["error"]["data"]["code"] == "busy"
+    for raw in (subscriber, asking, *newer):
+        raw.sendall(LINE)
+        assert b"result" in read_line(raw)
+    # Now `subscriber` is the longest silent of those that asked, and stays all the same.
+    connect(path).sendall(LINE)
+    assert b"busy" in read_all(asking)
+    assert server.statistics()["connections"] == 4
+
+
+def test_a_connection_at_work_is_never_closed_for_another(serve, connect):
+    """When each connection of the owner waits for an answer, one more is told that the daemon is busy."""
+    service = Answering()
+    path, _ = serve(service, per_user=2, total=10, calls=2)
+    working = [connect(path) for _ in range(2)]
+    for raw in working:
+        raw.sendall(b'{"id":1,"method":"wait"}\n')
+        assert service.entered.acquire(timeout=10)
+    assert b"busy" in read_all(connect(path))
+    service.gate.set()
+    assert all(b"result" in read_line(raw) for raw in working)
+
+
+def test_a_peer_that_does_not_read_gives_its_place_up_at_once(serve, connect):
+    """Room is made by cutting off, not by waiting until what was written is taken."""
+    path, server = serve(per_user=1, total=10, reply_seconds=1_000)
+    first = connect(path)
+    first.sendall(b'{"id":1,"method":"big","params":{"size":5000000}}\n')
+    first.recv(1)
+    assert call(path, "echo")["echo"] == {"protocol": 1}
+    with contextlib.suppress(ConnectionResetError):
+        assert len(read_all(first)) < 5_000_000
+    wait_until(lambda: server.statistics()["connections"] == 0)
+
+
+def test_calls_of_others_never_stand_before_the_owners(serve, connect):
+    """However many calls other users have waiting, the owner's next one is answered."""
+    service = Answering(_AsGuestFirst(30))
+    path, _ = serve(service, calls=2, other_calls=2)
+    others = [connect(path) for _ in range(30)]
+    for raw in others:
+        raw.sendall(b'{"id":1,"method":"wait"}\n')
+    assert service.entered.acquire(timeout=10)
+    assert call(path, "big", {"size": 3}, timeout_seconds=5)["text"] == "xxx"
+    service.gate.set()
+    assert all(b"result" in read_line(raw) for raw in others)
 
 
 def test_a_thousand_connects_leave_room_for_the_owner_afterwards(serve):

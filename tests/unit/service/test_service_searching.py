@@ -225,7 +225,9 @@ def test_held_documents_are_not_eligible(house):
         ({"text": "x", "explain": "yes"}, RequestError, "true or false"),
         ({"text": "x", "protocol": 2}, RequestError, "this daemon speaks 1"),
         ({"text": "x", "generation": 99}, GenerationError, "99 is not kept"),
-        ({"text": "x" * 70_000}, RequestError, "65536"),
+        ({"text": "x" * 8_193}, RequestError, "8,193 characters, the most is 8,192"),
+        ({"text": "x", "must": ["y" * 2_048], "not": ["z" * 2_048]}, RequestError, "4,097 characters together"),
+        ({"text": "x", "paths": ["a/**"] * 65}, RequestError, "65 globs"),
     ],
 )
 def test_wrong_parameters_are_named(house, params, error, words):
