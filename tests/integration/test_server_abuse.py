@@ -225,6 +225,20 @@ def test_an_announced_length_costs_nothing_until_it_comes(victim, crowd, kind):
     victim.is_bounded()
 
 
+@pytest.mark.parametrize("length", [*LENGTHS, (1 << 64) - 1, -1])
+def test_an_announced_length_of_a_body_costs_nothing_until_it_comes(victim, length):
+    """A body that HTTP announces is refused by its length, or waited for; what its length does not tell is an error."""
+    head = f"POST /rpc HTTP/1.1\r\nHost: x\r\nContent-Length: {length}\r\n\r\n"
+    for _ in range(4):
+        with contextlib.closing(victim.connect()) as raw:
+            raw.sendall(head.encode())
+            raw.shutdown(socket.SHUT_WR)
+            said = read_to_the_end(raw)
+            assert said.startswith(b"HTTP/1.1 4") or (1 <= length <= 1 << 20 and not said)
+    victim.asks()
+    victim.is_bounded()
+
+
 BOMBS = {
     "nested JSON": b'{"id":1,"method":"query","params":{"text":' + b"[" * 100_000 + b"\n",
     "nested MessagePack": b"\x94\x00\x01\xa5query\x91" + b"\x91" * 100_000,
@@ -235,6 +249,9 @@ BOMBS = {
     "a million keys": b'{"id":1,"method":"query","params":{"where":{'
     + b",".join(b'"%d":1' % number for number in range(90_000))
     + b"}}}\n",
+    "a header of blanks": b"GET /healthz HTTP/1.1\r\nHost: x\r\na:" + b" " * 16_000 + b"\n\r\n\r\n",
+    "a head without end": b"GET /healthz HTTP/1.1\r\n" + b"a: b\r\n" * 100_000,
+    "a long address": b"GET /query?q=" + b"%41" * 100_000 + b" HTTP/1.1\r\nHost: x\r\n\r\n",
     "an endless line": b'{"id":1,"method":"' + b"x" * (2 << 20),
     "a long method": b'{"id":1,"method":"' + b"x" * 1_000_000 + b'"}\n',
     "a long field": b'{"id":1,"method":"status","params":{"' + b"x" * 1_000_000 + b'":1}}\n',
