@@ -37,10 +37,15 @@ _LEFT_OUT = (
 
 @click.command("status")
 @as_json
+@click.option("-w", "--watch", "is_live", is_flag=True, help="Show it again each second, until q or Ctrl-C.")
 @selecting
-def status_command(is_json: bool, **flags: object) -> int:
+def status_command(is_json: bool, is_live: bool, **flags: object) -> int:
     """Show what is indexed, how fresh it is, and what is wrong."""
     with asking_backend(take_selection(flags), here(), allow_local=False) as backend:
+        if is_live:
+            from indexerd.cli.following import follow  # noqa: PLC0415 - terminals are a matter of this flag alone
+
+            return follow(backend, status_lines, is_json=is_json)
         result = backend.call("status")
     if is_json:
         write(1, (json.dumps(result, ensure_ascii=True, separators=(",", ":")) + "\n").encode())
@@ -53,6 +58,10 @@ def status_lines(status: Result) -> Iterator[str]:
     """Return a status as lines for people."""
     state = str(status["state"])
     yield f"{_STATES.get(state, state)}"
+    if "documents" not in status:
+        # Others than the daemon's owner are told no counts.
+        yield f"  generation   {status['generation']}"
+        return
     progress = cast("Mapping[str, int] | None", status.get("progress"))
     if progress:
         yield f"  progress     {progress['done']:,} of {count(progress['total'], 'file')}"
