@@ -19,7 +19,7 @@ import click
 from indexerd.cli.answering import write
 from indexerd.cli.asking_there import asking_backend
 from indexerd.cli.hits import conflict_lines
-from indexerd.cli.options import acting, as_json, selecting, take_selection
+from indexerd.cli.options import acting, as_json, read_text, selecting, take_selection
 from indexerd.cli.place import here
 from indexerd.cli.plain import escape
 from indexerd.cli.reaching import Result
@@ -78,23 +78,15 @@ def _lines_of(name: str) -> Iterable[bytes]:
         return file.readlines()
 
 
-def _read(name: str) -> str:
-    raw = sys.stdin.buffer.read() if name == "-" else b"".join(_lines_of(name))
-    try:
-        return raw.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise RequestError(f"{name}: is no UTF-8 text ({error.reason} at byte {error.start})") from error
-
-
 def _params(answer_file: str, evidence_file: str | None) -> dict[str, object]:
     """Return the answer and the evidence as the socket takes them."""
-    text = _read(answer_file)
+    text = read_text(answer_file)
     answer = _json_object(text)
     if answer is not None and "answer" in answer and "evidence" in answer:
         return {"answer": answer["answer"], "evidence": answer["evidence"]}
     if evidence_file is None:
         raise click.UsageError("--evidence FILE: name the evidence that the answer was given (evidence --json).")
-    evidence = _json_object(_read(evidence_file))
+    evidence = _json_object(read_text(evidence_file))
     if evidence is None:
         raise RequestError(f"{evidence_file}: is no JSON object; save the output of `indexerd evidence --json`")
     return {"answer": text if answer is None or "claims" not in answer else answer, "evidence": evidence}

@@ -134,24 +134,36 @@ def from_here(citation: str, cwd: str) -> str | None:
 
 @click.command("verify", epilog="Exit status: 0 fresh, 1 moved, changed or gone, 2 error.")
 @click.argument("citation")
+@click.option("--text", "text_file", metavar="FILE", help="What was cited, to see what changed; - for standard input.")
+@click.option("--evidence", "evidence_file", metavar="FILE", help="Evidence that has it (evidence --json) instead.")
 @acting
 @as_json
 @selecting
-def verify_command(citation: str, roles: tuple[str, ...], is_json: bool, **flags: object) -> int:
-    """Say whether a full citation (…#L12-L18@sha256:HEX) still holds.
+def verify_command(
+    citation: str,
+    text_file: str | None,
+    evidence_file: str | None,
+    roles: tuple[str, ...],
+    is_json: bool,
+    **flags: object,
+) -> int:
+    """Say whether a full citation (…#L12-L18@sha256:HEX) still holds, and where it does not what changed.
 
-    Needs no index: its path may also lead to any file from the current directory.
+    Needs no index: its path may also lead to any file from the current directory. With --evidence the hash may be left
+    out.
     """
-    from indexerd.cli.verifying import verified  # noqa: PLC0415 - the service only where it is needed
+    from indexerd.cli.verifying import cited_text, verified  # noqa: PLC0415 - the service only where it is needed
 
     # What is no text is found by the name that citations spell.
     spelled = encode_text(citation) if is_undecodable(citation) else citation
-    result = verified(spelled, take_selection(flags), here(), roles)
+    spelled, text = cited_text(spelled, text_file, evidence_file)
+    result = verified(spelled, take_selection(flags), here(), roles, text)
     state = str(result["state"])
     if is_json:
         _print_json(result)
     else:
-        write(1, f"{describe_verdict(result)}\n".encode("utf-8", "backslashreplace"))
+        diff = terminal_safe(str(result.get("diff") or ""))
+        write(1, f"{describe_verdict(result)}\n{diff}".encode("utf-8", "backslashreplace"))
     return 0 if state == "fresh" else 1
 
 
@@ -161,7 +173,8 @@ def describe_verdict(result: Result) -> str:
     moved = [escape(str(place)) for place in cast("list[object]", result.get("moved_to") or [])]
     if state == "moved" and moved:
         return f"moved to {moved[0]}" + (f" ({count(len(moved), 'place')} in all)" if len(moved) > 1 else "")
-    return state
+    detail = str(result.get("detail") or "")
+    return f"changed ({escape(detail)})" if state == "changed" and detail else state
 
 
 def _print_json(result: Result) -> int:

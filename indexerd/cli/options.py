@@ -1,9 +1,9 @@
 """Options that several commands share: which watch set, which settings, which filters, how to print.
 
-Owns: the spelling of shared flags.
+Owns: the spelling of shared flags; how a text file that one names is read.
 Knows nothing of: what the commands do with them.
 Invariants: 1. a flag has one meaning in every command that has it.
-Purity: pure (declarations).
+Purity: declarations, and the reading of files that flags name.
 See: docs/operations.md.
 """
 
@@ -14,6 +14,7 @@ import click
 
 from indexerd.cli.asking import wrong_pairs
 from indexerd.cli.reaching import Selection
+from indexerd.errors import RequestError
 
 F = TypeVar("F", bound=Callable[..., object])
 Decorator = Callable[[F], F]
@@ -165,3 +166,18 @@ def words(text: tuple[str, ...], phrases: Sequence[str] = ()) -> str:
 def only(flags: Mapping[str, object], *names: str) -> dict[str, object]:
     """Return the named flags."""
     return {name: flags[name] for name in names}
+
+
+def read_text(name: str) -> str:
+    """Return the text of a file that was named; `-` is standard input.
+
+    Raises:
+        RequestError: It is no UTF-8.
+        OSError: It cannot be read.
+    """
+    with open(0 if name == "-" else name, "rb", closefd=name != "-") as file:
+        raw = file.read()
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise RequestError(f"{name}: is no UTF-8 text ({error.reason} at byte {error.start})") from error

@@ -8,15 +8,18 @@ Purity: shell (reads a source).
 See: docs/operations.md (without a daemon), docs/protocol.md (verify).
 """
 
+import json
 import os
 from collections.abc import Mapping, Sequence
 
 from indexerd.cli.asking import is_undecodable
 from indexerd.cli.asking_there import asking_backend, name_below
+from indexerd.cli.options import read_text
 from indexerd.cli.place import Place
 from indexerd.cli.reaching import Backend, Result, Selection
 from indexerd.config import absolute
-from indexerd.errors import NotFoundError, UnreachableError
+from indexerd.errors import NotFoundError, RequestError, UnreachableError
+from indexerd.grounding.answers import evidence_of
 from indexerd.model import Citation, Root, SourcePath
 from indexerd.naming import decode_name, source_path
 from indexerd.ports import SourceFault
@@ -27,7 +30,9 @@ from indexerd.service.verdict import verdict_on_source
 from indexerd.sources import SourceTree
 
 
-def verified(citation: str, selection: Selection, place: Place, roles: Sequence[str] = ()) -> Result:
+def verified(
+    citation: str, selection: Selection, place: Place, roles: Sequence[str] = (), text: str | None = None
+) -> Result:
     """Return the verdict on a full citation, in the form of the socket's `verify`.
 
     Args:
@@ -35,6 +40,7 @@ def verified(citation: str, selection: Selection, place: Place, roles: Sequence[
         selection: Which watch set the flags name, if any; then only its source paths are meant.
         place: Where the command runs.
         roles: In which roles to ask, where a root holds the file.
+        text: What was cited, for a diff.
 
     Raises:
         RequestError: It is no citation with a hash.
@@ -45,12 +51,37 @@ def verified(citation: str, selection: Selection, place: Place, roles: Sequence[
     path = "" if is_named else path_from_here(cited.source_path, place.cwd)
     try:
         with asking_backend(selection, place, allow_local=True, need="sources") as backend:
-            result = _by_backend(backend, cited, path, {"roles": list(roles)} if roles else {})
+            result = _by_backend(backend, cited, path, _given(roles, text))
     except UnreachableError:
         if is_named:
             raise
         result = None
-    return _by_file(cited, path) if result is None else result
+    return _by_file(cited, path, text) if result is None else result
+
+
+def cited_text(citation: str, text_file: str | None, evidence_file: str | None) -> tuple[str, str | None]:
+    """Return a citation, in full where evidence has it, and what it cites, as far as files that were named have it.
+
+    Raises:
+        RequestError: A file is no UTF-8 text, or the evidence has no such block.
+    """
+    if text_file is not None:
+        return citation, read_text(text_file)
+    if evidence_file is None:
+        return citation, None
+    try:
+        blocks = evidence_of(json.loads(read_text(evidence_file))).blocks
+    except (ValueError, AttributeError) as error:
+        raise RequestError(f"{evidence_file}: is no evidence ({error}): save `indexerd evidence --json`") from error
+    for block in blocks:
+        full = f"{block.citation}@sha256:{block.content_hash}"
+        if citation in {block.citation, full}:
+            return full, block.text
+    raise RequestError(f"{evidence_file}: no block of this evidence is {citation}")
+
+
+def _given(roles: Sequence[str], text: str | None) -> dict[str, object]:
+    return {**({"roles": list(roles)} if roles else {}), **({} if text is None else {"text": text})}
 
 
 def path_from_here(name: str, cwd: str) -> str:
@@ -81,7 +112,7 @@ def _by_backend(backend: Backend, cited: Citation, path: str, acting: Mapping[st
     return result
 
 
-def _by_file(cited: Citation, path: str) -> Result:
+def _by_file(cited: Citation, path: str, text: str | None) -> Result:
     folder, name = os.path.split(path)
     root = Root(label="", path=folder, prefixed=False)
     found = SourceTree((root,)).read(source_path(root, os.fsencode(name)))
@@ -92,5 +123,5 @@ def _by_file(cited: Citation, path: str) -> Result:
         "citation": str(cited),
         "source_path": cited.source_path,
         **path_fields(os.fsencode(path)),
-        **verdict_on_source(cited, found),
+        **verdict_on_source(cited, found, text),
     }

@@ -12,6 +12,7 @@ import datetime
 from typing import NamedTuple
 
 from indexerd.access.globs import chooser
+from indexerd.access.rights import may_see, rights
 from indexerd.digests import content_hash
 from indexerd.errors import NotFoundError, RequestError
 from indexerd.model import Citation, LineSpan, SourcePath, parse_citation
@@ -75,12 +76,32 @@ class Citations:
         """
         fields = Fields(params)
         cited = self._with_named(full_citation(fields.required_text("citation")))
-        asker = _asker(caller, fields)
+        asker, text = _asker(caller, fields), fields.text("text")
         fields.close()
         found = self._read(caller, cited.source_path, asker)
         result: Json = {"protocol": PROTOCOL_VERSION, "citation": str(cited), "source_path": cited.source_path}
         result |= path_fields(self._parts.sources.absolute(cited.source_path))
-        return result | verdict_on_source(cited, found)
+        verdict = verdict_on_source(cited, found, text)
+        if verdict["state"] == "changed" and text is None and caller.is_owner:
+            verdict = verdict_on_source(cited, found, self._cited_text(cited, asker))
+        return result | verdict
+
+    def _cited_text(self, cited: Citation, asker: _Asker) -> str | None:
+        """Return what was cited, from a version of the document that is kept and that may be seen; None if none has it.
+
+        A version that asked for a role then asks for it today.
+        """
+        for stored in self._parts.store.past().last_versions(0):
+            number = stored.data.find(cited.source_path)
+            if number < 0:
+                continue
+            own = rights(stored.data.document(number), self._parts.access)
+            if not may_see(own, asker.roles) or (asker.safe and own.unsafe):
+                continue
+            lines = Lines(bytes(stored.data.raw(number)))
+            if lines.has(cited.span) and lines.hash_of(cited.span) == cited.content_hash:
+                return lines.cut(cited.span)
+        return None
 
     def show(self, caller: Caller, params: Payload) -> Json:
         """Give the present text of a citation, or of a path and lines.

@@ -7,6 +7,8 @@ Purity: pure.
 See: docs/protocol.md (verify).
 """
 
+from collections.abc import Sequence
+from difflib import SequenceMatcher
 from itertools import chain, islice
 from typing import NamedTuple
 
@@ -17,6 +19,7 @@ from indexerd.model import ContentHash, LineSpan
 # What may be hashed while looking for a moved passage: about half a second of SHA-256.
 _LOOKED_AT_BYTES = 256 << 20
 _MOST_PLACES = 10
+_FAR = 20
 
 
 class Places(NamedTuple):
@@ -64,6 +67,28 @@ class Lines:
             if self.hash_of(span) == wanted:
                 found.append(span)
         return Places(tuple(found), complete=True)
+
+
+def region_of(old: Sequence[str], new: Sequence[str], near: LineSpan) -> LineSpan:
+    """Return which lines of a document stand where some others stood; it has at least one line.
+
+    Args:
+        old: The lines that stood there.
+        new: Those of the document now.
+        near: Where they stood; decides where none of them is left.
+    """
+    blocks = SequenceMatcher(None, old, new, autojunk=False).get_matching_blocks()[:-1]
+    longest = max(blocks, key=lambda block: block.size, default=None)
+    first = near.first if longest is None else longest.b - longest.a + 1
+    # Lines that are too far away to be the same passage say nothing of where it ends.
+    reach = 2 * len(old) + _FAR
+    near_blocks = [block for block in blocks if abs(block.b + 1 - first) <= reach]
+    if near_blocks:
+        first, last = near_blocks[0].b - near_blocks[0].a + 1, near_blocks[-1].b + len(old) - near_blocks[-1].a
+    else:
+        last = first + len(old) - 1
+    first = min(max(first, 1), len(new))
+    return LineSpan(first, min(max(last, first), len(new)))
 
 
 def _outward(middle: int, last: int) -> chain[int]:

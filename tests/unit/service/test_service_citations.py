@@ -5,8 +5,9 @@ import hashlib
 import pytest
 
 from indexerd.errors import NotFoundError, RequestError
-from indexerd.model import ContentHash, LineSpan
+from indexerd.model import Citation, ContentHash, LineSpan
 from indexerd.service.lines import Lines
+from indexerd.service.verdict import ONLY_HASH, diff_of
 from tests.fakes.service_parts import SmallHouse, guest
 
 TEXT = "# Alpha\n\nfirst\nsecond\n\nlast without end"
@@ -160,3 +161,41 @@ def test_looking_for_a_moved_text_is_bounded():
     lines = Lines(b"x" * 70_000_000 + b"\n" + b"y" * 70_000_000 + b"\n" + b"z" * 70_000_000 + b"\n" + b"w" * 70_000_000)
     places = lines.find(ContentHash(bytes(32)), LineSpan(1, 1))
     assert places == ((), False)
+
+
+def test_changed_lines_come_with_a_diff_where_the_cited_text_is_known(house):
+    """From the history to the owner, from `text` to anybody who has it, else only the hash is known."""
+    citation = cite(3, 4, "first\nsecond\n")
+    house.save({"a.md": TEXT.replace("second", "2nd")})
+    found = house.call("verify", citation=citation)
+    expected = "--- a.md#L3-L4\n+++ a.md#L3-L4\n@@ -1,2 +1,2 @@\n first\n-second\n+2nd\n"
+    assert (found["state"], found["diff"], found["detail"]) == ("changed", expected, "")
+    found = house.call("verify", citation=citation, caller=guest("x"))
+    assert (found["state"], found["diff"], found["detail"]) == ("changed", None, ONLY_HASH)
+    found = house.call("verify", citation=citation, text="first\nsecond\n", caller=guest("x"))
+    assert (found["diff"], found["detail"]) == (expected, "")
+    with pytest.raises(RequestError, match="its hash is another"):
+        house.call("verify", citation=citation, text="other\n")
+
+
+def test_a_version_that_asked_for_a_role_is_not_shown_to_those_who_do_not_name_it(house):
+    """What was cited then is as hidden as it was."""
+    house.save({"a.md": "---\nacl: [staff]\n---\nthe bonus is 9\n"})
+    house.save({"a.md": "nothing of that\n"})
+    citation = cite(4, 4, "the bonus is 9\n")
+    assert house.call("verify", citation=citation)["diff"] is None
+    assert "-the bonus is 9" in house.call("verify", citation=citation, roles=["staff"])["diff"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "diff"),
+    [
+        ("a\nb\n", "x\na\nc\n", "@@ -1,2 +1,2 @@\n a\n-b\n+c\n"),
+        ("a\n", "", "@@ -1 +0,0 @@\n-a\n"),
+        ("a\n", "a", "@@ -1 +1 @@\n-a\n+a\n\\ No newline at end of file\n"),
+    ],
+)
+def test_a_diff_leads_to_the_lines_in_their_place(old, new, diff):
+    """Shifted lines, an empty file, a lost line end."""
+    cited = Citation(source_path="a.md", span=LineSpan(1, old.count("\n")))
+    assert diff_of(cited, old, Lines(new.encode())).split("\n", 2)[2] == diff
