@@ -5,7 +5,7 @@ Knows nothing of: the form of the log, where it goes.
 Invariants: 1. what was asked stands there as a hash unless the settings say otherwise; text of documents never does.
     2. a line that nobody asked for costs one comparison.
 Purity: shell (the log).
-See: docs/operations.md (events).
+See: docs/operations.md (log events).
 """
 
 import hashlib

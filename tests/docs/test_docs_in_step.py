@@ -81,7 +81,7 @@ def test_every_event_of_the_log_has_its_row_and_every_line_its_event():
     calls = re.findall(r"_log\.\w+\(\s*\"([^\"]*)\"", sources("."))
     events = {re.match(r"(\w+)(?:: |$)", message)[1] for message in calls}
     assert len(calls) == sources(".").count("_log.") - sources(".").count("_log.isEnabledFor")
-    table, _, fields = section(OPERATIONS, "Events").partition("| field |")
+    table, _, fields = section(OPERATIONS, "Log events").partition("| field |")
     assert first_cells(table) - {"event"} == events
     house = SmallHouse({"a.md": "# Title\n\nThe quokka.\n"})
     told = set()
