@@ -7,11 +7,11 @@ Purity: pure.
 See: docs/evidence.md (abstention), benchmarks/bench_quality.py for the figures.
 """
 
-import re
 from collections.abc import Collection, Sequence
 from typing import Final, NamedTuple
 
 from indexerd.analysis import QueryWord
+from indexerd.search.words import ASKING
 
 # Evidence is withheld below these, provided that some of the question is in no document.
 # A run of characters that no document holds is a surer sign than a word, which may have been said in another way. And
@@ -24,13 +24,6 @@ REFUSE_RUN_BELOW: Final = 0.4
 # Below this, an answer is marked weak.
 WEAK_BELOW: Final = 0.3
 
-# Words that ask, in scripts whose words are not separated: set aside, they are not what a question is about.
-_ASKING: Final = re.compile(
-    "是不是|有没有|能不能|可不可以|为什么|为何|是什么|什么样|什么|怎么样|怎样|怎么|如何|是多少|多少|几个|哪些|哪个|哪里|哪儿|哪位|哪种|哪"
-    "|是谁|谁|何时|何地|何人|何种|多大|多长|多久|多远|多高|请问|请|简述|介绍|一下|可以|能否|是否|可否|应该|通常|吗|呢|吧|么|的|是|了|在|有|和|与|及|被|由|于|之|其|能|给|我|几"
-    "|ですか|ますか|ください|とは|どこ|だれ|なに|なぜ|いつ|どう|どの|いくら|です|ます|[はがをにでとのもへか]"
-    "|인가요|입니까|무엇|어디|언제|누구|어떻게|왜|얼마"
-)
 _ASKING_LATIN: Final = frozenset(
     {"what", "which", "who", "whom", "whose", "when", "where", "why", "how", "many", "much", "long", "often"}
     | {"do", "does", "did", "can", "could", "should", "would", "take", "takes"}
@@ -107,7 +100,7 @@ def _run_units(
     singles = {words[i].start: i for i, word in enumerate(words) if word.kind == "cjk1"}
     covered |= {at for at, i in singles.items() if i in present and at not in paired}
     characters = sorted(paired | set(singles))
-    aside = {at for match in _ASKING.finditer(text) for at in range(*match.span())}
+    aside = {at for match in ASKING.finditer(text) for at in range(*match.span())}
     weight_at = _weights(words, idfs, pairs, singles, present)
     found: list[tuple[int, Unit]] = []
     piece: list[int] = []

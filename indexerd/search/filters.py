@@ -25,7 +25,7 @@ from indexerd.search.excerpt import Match
 from indexerd.search.recent import Recent, recent_of
 from indexerd.search.request import SearchRequest
 from indexerd.search.view import Mask, SegmentView, View, segment_view
-from indexerd.search.words import QueryWords, chunks_as_written, query_words, word_list
+from indexerd.search.words import QueryWords, chunks_as_written, filter_words, word_list
 
 if TYPE_CHECKING:
     from indexerd.store.segment import Segment
@@ -53,9 +53,9 @@ def filtered(
     """Return the part of a view that a request's filters admit."""
     if not request.is_filtered:
         return view
-    must = [query_words(text, languages) for text in request.must]
-    phrases = [query_words(text, languages) for text in request.phrase]
-    excluded = [query_words(text, languages) for text in request.exclude]
+    must = [filter_words(text, languages) for text in request.must]
+    phrases = [filter_words(text, languages) for text in request.phrase]
+    excluded = [filter_words(text, languages) for text in request.exclude]
     views = []
     for segment in view.segments:
         documents = _document_mask(segment, request, modified, rules)

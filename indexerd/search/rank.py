@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from indexerd.search.bm25 import K1, ChunkArray, FloatArray, Tables, WordList, idf, tables_of
 from indexerd.search.view import SegmentView, View
-from indexerd.search.words import QueryWords, name_chunks, weight_of, word_list
+from indexerd.search.words import QueryWords, name_chunks, weights_of, word_list
 
 if TYPE_CHECKING:
     from indexerd.model import SourcePath
@@ -100,7 +100,8 @@ class Ranking:
         self.view, self.words = view, words
         self._lists = [[word_list(s.segment, word, words.prefix) for word in words.searched] for s in view.segments]
         self._names = [self._eligible_names(segment) for segment in view.segments]
-        self.figures = tuple(self._figures(index) for index in range(len(words.searched)))
+        dfs = [self._df(index) for index in range(len(words.searched))]
+        self.figures = tuple(map(self._figures, dfs, weights_of(words, dfs)))
         # Above any sum of parts times any boost: a passage with the name comes first.
         self.name_bonus = (1.0 + sum(figures.scale for figures in self.figures)) * view.max_boost
 
@@ -111,10 +112,11 @@ class Ranking:
         chunks = chunks[segment.eligible[chunks]]
         return chunks if len(chunks) else None
 
-    def _figures(self, index: int) -> WordFigures:
+    def _df(self, index: int) -> int:
         segments = zip(self.view.segments, self._lists, strict=True)
-        df = sum(view.count(found.chunks) for view, lists in segments if (found := lists[index]) is not None)
-        weight = weight_of(self.words.searched[index])
+        return sum(view.count(found.chunks) for view, lists in segments if (found := lists[index]) is not None)
+
+    def _figures(self, df: int, weight: float) -> WordFigures:
         word_idf = idf(self.view.n, df)
         return WordFigures(df, word_idf, weight, weight * word_idf * (K1 + 1.0))
 

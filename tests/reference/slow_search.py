@@ -1,14 +1,16 @@
 """Ranking written to be read: every passage scored by the formula, one word at a time, in plain Python."""
 
 import math
+import re
 from typing import NamedTuple
 
 from indexerd.analysis import analyze_query, name_key
 from indexerd.postings import Column
+from indexerd.search.words import ASKING
 
-FIELD_WEIGHTS = {"TEXT": 1.0, "HEADING": 1.5, "NAME": 2.0, "TAG": 1.0, "FOLDER": 0.25}
-KIND_WEIGHTS = {"word": 1.0, "identifier": 1.0, "part": 0.5, "cjk2": 1.0, "cjk1": 0.25}
+FIELD_WEIGHTS = {"TEXT": 0.75, "HEADING": 0.75, "NAME": 1.25, "TAG": 0.75, "FOLDER": 0.25}
 EXACT_BONUS = 0.25
+CHARACTER_COUNT = 1.5
 
 
 class Passage(NamedTuple):
@@ -56,21 +58,52 @@ def frequency(passage: Passage, word) -> float:
     """
     as_typed = weighted(passage.rows[word.surface], exact_only=True) if word.surface in passage.rows else 0.0
     stemmed = [weighted(passage.rows[stem]) for stem in word.stems if stem in passage.rows]
-    return (sum(stemmed) if stemmed else as_typed) + EXACT_BONUS * as_typed
+    count = (sum(stemmed) if stemmed else as_typed) + EXACT_BONUS * as_typed
+    return count * CHARACTER_COUNT if word.kind in ("cjk1", "cjk2") else count
+
+
+def is_compound(word) -> bool:
+    return re.fullmatch(r"[^\W\d_]+([-'][^\W\d_]+)+", word.surface) is not None
+
+
+def weight(word, words, holding, cut) -> float:
+    """Return what a word says: little for half a word, for a compound beside its parts, for a part of a symbol."""
+    if word.kind == "identifier":
+        return 0.5 if is_compound(word) else 1.0
+    if word.kind == "part":
+        wholes = [
+            whole
+            for whole in words
+            if whole.kind == "identifier" and whole.start <= word.start and word.end <= whole.end and holding[whole]
+        ]
+        if not wholes:
+            return 1.0
+        return 0.75 if all(map(is_compound, wholes)) else 0.25
+    return 0.25 if word.surface in cut else 1.0
 
 
 def searched(text: str, languages=("english",)):
+    """Return the words that score, by surface, and the pairs among them of which a part asks."""
     words = analyze_query(text, languages)
     kept = [word for word in words if not word.is_stop] or words
+    asking = [False] * len(text)
+    for match in ASKING.finditer(text):
+        asking[match.start() : match.end()] = [True] * len(match[0])
+    free = {word.surface for word in words if not any(asking[word.start : word.end])}
+    cut = set()
+    if any(word.surface in free and word.kind != "cjk1" for word in kept) and any(w.kind == "cjk2" for w in kept):
+        telling = {word.surface for word in words if not all(asking[word.start : word.end])}
+        kept = [word for word in kept if word.surface in telling]
+        cut = {word.surface for word in kept} - free
     first = {}
     for word in kept:
         first.setdefault(word.surface, word)
-    return [first[surface] for surface in sorted(first)]
+    return [first[surface] for surface in sorted(first)], cut
 
 
 def rank(passages: list[Passage], text: str) -> list[tuple[float, str, int]]:
     """Return (score, path, line) of every passage that matches, best first."""
-    words = searched(text)
+    words, cut = searched(text)
     n = len(passages)
     total = sum(passage.length for passage in passages)
     average = total / n if total else 1.0
@@ -78,10 +111,11 @@ def rank(passages: list[Passage], text: str) -> list[tuple[float, str, int]]:
     scores = [0.0] * n
     matched = [False] * n
     bounds = 0.0
+    holding = {word: any(of_word) for word, of_word in zip(words, counts, strict=True)}
     for word, of_word in zip(words, counts, strict=True):
         df = sum(count > 0 for count in of_word)
         idf = math.log(1.0 + (n - df + 0.5) / (df + 0.5))
-        scale = KIND_WEIGHTS[word.kind] * idf * 2.5
+        scale = weight(word, words, holding, cut) * idf * 2.5
         bounds += scale
         for at, count in enumerate(of_word):
             if count > 0:

@@ -15,7 +15,8 @@ WORDS = [
     "run", "running", "runs", "runner", "index", "indexes", "indexed", "query", "queries", "row_group_size",
     "row", "group", "size", "v6.2.8", "6.2.8", "C++", "the", "of", "and", "data", "base", "database",
     "数据库", "数据", "检索系统", "备份", "café", "cafe", "getUserName", "user", "name", "universe", "university",
-    "FnOnce", "fnonce", "fnonces", "runX", "run_",
+    "FnOnce", "fnonce", "fnonces", "runX", "run_", "low-fat", "low", "fat", "data-base",
+    "什么是数据库", "数据库的备份在哪里", "如何", "和平",
 ]  # fmt: skip
 
 
