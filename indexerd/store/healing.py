@@ -167,16 +167,9 @@ class Healing:
         stamp = self._fs.stamp(name)
         if stamp is not None and self._stamps.get(name) == stamp:
             return False
-        # Seen for the first time it was written or proved just now.
-        is_new = name not in self._stamps
+        # What was written since the last look is read once too: it may have been damaged before it was ever stamped.
         self._stamps[name] = stamp
-        return not (self._has_length(name, ref) if is_new else all(self._proving(name, ref, from_disk=False)))
-
-    def _has_length(self, name: str, ref: FileRef) -> bool:
-        try:
-            return self._fs.open(name).size == ref.length
-        except OSError:
-            return False
+        return not all(self._proving(name, ref, from_disk=False))
 
     def _is_slot_whole(self, name: SlotName) -> bool:
         # The ledger's lock: `latest` moves with it.

@@ -1,6 +1,7 @@
 """What lies under a running daemon is damaged, removed or replaced: it goes on answering, says so, and heals."""
 
 import contextlib
+import hashlib
 import os
 import shutil
 import socket
@@ -21,11 +22,13 @@ FILES = 300
 
 @pytest.fixture
 def docs(tmp_path):
-    """A folder whose segment is so large that its texts stay in the file."""
+    """A folder whose largest segment is so large that its texts stay in the file."""
     folder = tmp_path / "docs"
     folder.mkdir()
     for n in range(FILES):
-        (folder / f"{n:03}.md").write_text(f"# Note {n}\n\nword{n} quokka " + f"filler{n} " * 150 + "\n")
+        # Words that no other text has: nothing of them can be packed away.
+        filler = " ".join(hashlib.sha256(f"{n} {word}".encode()).hexdigest() for word in range(60))
+        (folder / f"{n:03}.md").write_text(f"# Note {n}\n\nword{n} quokka {filler}\n")
     return folder
 
 

@@ -206,3 +206,14 @@ def test_slots_that_are_as_they_were_written_are_no_damage(store, fs):
         store.checkpoint()
         assert store.healing.look() is None
     assert set(SlotName) <= set(fs.disk.names)
+
+
+def test_a_file_that_is_damaged_before_it_was_ever_looked_at_is_found(fs, clock):
+    """Its first stamp is the damaged one's: so it is read once."""
+    store = opened(fs, clock)
+    publish(store, {"a.md": "alpha\n"})
+    (name,) = [one.ref.name for one in store.snapshot().stored]
+    flip(fs, name, 100)
+    damage = store.healing.look()
+    assert damage is not None
+    assert name in damage.names
