@@ -8,7 +8,7 @@ from corpus import queries, synthetic
 from measuring import Line, interleaved, milliseconds, percentile, ratio, seconds
 from peers import Bm25s, Fts5, Tantivy
 
-from indexerd.access import AccessRules
+from indexerd.access import AccessRules, PathRule
 from indexerd.clock import SystemClock
 from indexerd.documents import parse_document
 from indexerd.indexing import build_segment, settings_fingerprint
@@ -136,9 +136,49 @@ def row_engine(files, place):
 
 
 def edit(store, number: int, text: str):
-    segment = build_segment([(SourcePath(f"d{number % 100:02d}/doc{number:06d}.md"), text.encode())], SETTINGS)
+    return publish_one(store, f"d{number % 100:02d}/doc{number:06d}.md", text.encode())
+
+
+def publish_one(store, name: str, data: bytes):
+    segment = build_segment([(SourcePath(name), data)], SETTINGS)
     change = Change(added=0, updated=1, deleted=0)
     return store.publish(store.prepare([segment], settings=settings_fingerprint(SETTINGS), change=change))
+
+
+def row_restricted(files, place):
+    """The first query after one document was edited, by one who sees half of all, beside one whom no rule binds."""
+    halves = [
+        PathRule(match=f"**/[{letters}]*", acl=roles) for letters, roles in (("a-m", ("red",)), ("n-z", ("blue",)))
+    ]
+    versions = PathRule(match="**/[ab]*", supersede_by="series", metadata={"series": "all", "version": "1"})
+    asked = queries(chunk_texts(files), QUERY_COUNT)
+    store = index(place / "ours" / "state", files)
+    kinds = {"none": [], "roles": halves, "roles and versions": [*halves, versions]}
+    taken = {kind: first_after_edits(store, files, asked, kinds[kind]) for kind in kinds}
+    free = median(taken.pop("none"))
+    for kind, times in taken.items():
+        mine = median(times)
+        beside = f"without rules {milliseconds(free)}"
+        yield Line(f"first query after an edit, {kind}, p50", milliseconds(mine), beside, ratio(mine, free))
+    store.close()
+
+
+def first_after_edits(store, files, asked, rules):
+    """Edit a document, and measure the next query of somebody with one of two roles; for each question."""
+    views, access, caller = ViewCache(), AccessRules(rules=(*rules,)), CALLER._replace(roles=frozenset({"red"}))
+    taken = []
+    for number, text in enumerate(asked):
+        name, data = files[number * 7 % len(files)]
+        publish_one(store, name, data + f"\nedited {number}\n".encode())
+        while store.merge_due():
+            store.merge_once()
+
+        def ask(text=text) -> None:
+            view = views.base_view(store.snapshot(), caller, access, frozenset())
+            Ranking(view, query_words(text, SETTINGS.all_languages(), prefix=False)).top(10)
+
+        taken.append(seconds(ask))
+    return taken
 
 
 def row_edit(_files, place):
@@ -171,4 +211,4 @@ def row_edit(_files, place):
     )
 
 
-ROWS = {"index": row_index, "engine": row_engine, "edit": row_edit}
+ROWS = {"index": row_index, "engine": row_engine, "restricted": row_restricted, "edit": row_edit}

@@ -9,7 +9,7 @@ See: docs/operations.md (rules).
 """
 
 import re
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date
@@ -83,6 +83,16 @@ class Rights(NamedTuple):
 
 OPEN = Rights()
 
+# By `valid_from`, then by the numbers in `version`.
+Age = tuple[date, tuple[int, ...]]
+
+
+class Version(NamedTuple):
+    """One version of a series."""
+
+    series: str
+    age: Age
+
 
 def rights(document: Document, access: AccessRules) -> Rights:
     """Return the rights of one document under the rules in force."""
@@ -152,13 +162,25 @@ def superseded(visible: Mapping[_Key, Rights]) -> frozenset[_Key]:
     Args:
         visible: Only documents that the caller may see: a hidden version must not reveal itself by what it replaces.
     """
-    newest: dict[str, tuple[date, tuple[int, ...]]] = {}
-    for entry in visible.values():
-        if entry.series is not None:
-            newest[entry.series] = max(newest.get(entry.series, (date.min, ())), _age(entry))
-    return frozenset(
-        key for key, entry in visible.items() if entry.series is not None and _age(entry) < newest[entry.series]
-    )
+    versions = {key: version for key, entry in visible.items() if (version := version_of(entry)) is not None}
+    newest = newest_of(versions.values())
+    return frozenset(key for key, (series, age) in versions.items() if age < newest[series])
+
+
+def version_of(entry: Rights) -> Version | None:
+    """Return which version of which series a document is; None if nothing supersedes it."""
+    if entry.series is None:
+        return None
+    return Version(entry.series, (entry.valid_from or date.min, entry.version_key))
+
+
+def newest_of(versions: Iterable[Version]) -> dict[str, Age]:
+    """Return the age of the newest version of each series."""
+    newest: dict[str, Age] = {}
+    for series, age in versions:
+        if age >= newest.get(series, age):
+            newest[series] = age
+    return newest
 
 
 def effective_metadata(document: Document, access: AccessRules) -> Mapping[str, MetadataValue]:
@@ -175,10 +197,6 @@ def effective_metadata(document: Document, access: AccessRules) -> Mapping[str, 
 
 class _UnreadableError(Exception):
     """A value that decides about the document cannot be read, or is missing."""
-
-
-def _age(entry: Rights) -> tuple[date, tuple[int, ...]]:
-    return entry.valid_from or date.min, entry.version_key
 
 
 def _folded(

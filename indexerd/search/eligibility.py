@@ -12,14 +12,13 @@ from collections import OrderedDict
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from indexerd.access.rights import AccessRules, Rights, admits, superseded
+from indexerd.access.rights import AccessRules, Rights, newest_of, superseded
 from indexerd.model import SourcePath
-from indexerd.search.bm25 import ChunkArray, FloatArray
-from indexerd.search.rights import Caller, rights_of
+from indexerd.search.rights import Caller, decided_of
 from indexerd.search.view import Mask, SegmentView, View, segment_view
 
 if TYPE_CHECKING:
@@ -27,12 +26,23 @@ if TYPE_CHECKING:
     from indexerd.store.snapshot import Snapshot
 
 
+class _Part(NamedTuple):
+    """One segment of a view, and the documents of it that a newer version replaces."""
+
+    view: SegmentView
+    older: Mask
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class _Known:
     keys: tuple[object, ...]
     rules: AccessRules
     held: frozenset[SourcePath]
+    parts: Mapping[Hashable, _Part]
     view: View
+
+
+_NO_PARTS: Final[Mapping[Hashable, _Part]] = MappingProxyType({})
 
 
 class ViewCache:
@@ -50,22 +60,31 @@ class ViewCache:
         is_usable = known is not None and known.rules == rules and known.held == held
         if known is not None and is_usable and known.keys == keys:
             return known.view
-        parts = {part.live.key: part for part in known.view.segments} if known is not None and is_usable else {}
-        view = base_view(snapshot.segments, caller, rules, held, parts)
-        self._known[caller] = _Known(keys, rules, held, view)
+        parts = _parts(
+            snapshot.segments, caller, rules, held, known.parts if known is not None and is_usable else _NO_PARTS
+        )
+        view = View([part.view for part in parts])
+        self._known[caller] = _Known(keys, rules, held, dict(zip(keys, parts, strict=True)), view)
         while len(self._known) > self._MOST:
             self._known.popitem(last=False)
         return view
 
 
 def base_view(
+    segments: Sequence["LiveSegment"], caller: Caller, rules: AccessRules, held: frozenset[SourcePath]
+) -> View:
+    """Return what a caller may see of some segments: live, not held, admitted, valid, newest, and safe if asked for."""
+    return View([part.view for part in _parts(segments, caller, rules, held, _NO_PARTS)])
+
+
+def _parts(
     segments: Sequence["LiveSegment"],
     caller: Caller,
     rules: AccessRules,
     held: frozenset[SourcePath],
-    known: Mapping[Hashable, SegmentView] = MappingProxyType({}),
-) -> View:
-    """Return what a caller may see of some segments: live, not held, admitted, valid, newest, and safe for evidence.
+    known: Mapping[Hashable, _Part],
+) -> list[_Part]:
+    """Return the parts of a view.
 
     Args:
         segments: Those of a snapshot.
@@ -75,15 +94,15 @@ def base_view(
         known: What an earlier view for the same caller, rules and held documents had of segments, by their keys: a
             publish leaves the large ones as they are.
     """
-    if known and not any(rule.supersede_by for rule in rules.rules):
-        # Without series no segment decides about another one's documents.
-        return View([known.get(one.key) or base_view([one], caller, rules, held).segments[0] for one in segments])
     visible = [_visible_documents(segment, caller, rules, held) for segment in segments]
-    replaced = _superseded(segments, visible, rules)
-    views = []
-    for segment, documents, older in zip(segments, visible, replaced, strict=True):
-        views.append(_segment_view(segment, documents, older, caller, rules))
-    return View(views)
+    parts = []
+    for segment, documents, older in zip(segments, visible, _superseded(segments, visible, rules), strict=True):
+        part = known.get(segment.key)
+        # A version in another segment may have become the newest, or have gone.
+        if part is None or not np.array_equal(part.older, older):
+            part = _Part(_segment_view(segment, documents, older, caller, rules), older)
+        parts.append(part)
+    return parts
 
 
 def _visible_documents(segment: "LiveSegment", caller: Caller, rules: AccessRules, held: frozenset[SourcePath]) -> Mask:
@@ -92,31 +111,21 @@ def _visible_documents(segment: "LiveSegment", caller: Caller, rules: AccessRule
         index = segment.data.find(source_path)
         if index >= 0:
             documents[index] = False
-    for index, rights in rights_of(segment.data, rules).items():
-        if documents[index] and not admits(rights, caller.roles, caller.as_of):
-            documents[index] = False
+    documents[decided_of(segment.data, rules).hidden(caller.roles, caller.as_of)] = False
     return documents
 
 
 def _superseded(segments: Sequence["LiveSegment"], visible: Sequence[Mask], rules: AccessRules) -> list[Mask]:
     """Return for each segment the visible documents that a newer visible version of their series replaces."""
+    decided = [decided_of(segment.data, rules) for segment in segments]
+    seen = [mask[one.versions.indexes] for mask, one in zip(visible, decided, strict=True)]
+    newest = newest_of(
+        version for one, flags in zip(decided, seen, strict=True) for version in one.versions.newest(flags)
+    )
     masks = [np.zeros(len(mask), dtype=np.bool_) for mask in visible]
-    in_series = _in_series(segments, visible, rules)
-    for source_path in superseded({path: rights for path, (_, _, rights) in in_series.items()}):
-        number, index, _ = in_series[source_path]
-        masks[number][index] = True
+    for mask, one, flags in zip(masks, decided, seen, strict=True):
+        mask[one.versions.indexes] = one.versions.older(flags, newest)
     return masks
-
-
-def _in_series(
-    segments: Sequence["LiveSegment"], visible: Sequence[Mask], rules: AccessRules
-) -> Mapping[SourcePath, tuple[int, int, Rights]]:
-    in_series: dict[SourcePath, tuple[int, int, Rights]] = {}
-    for number, segment in enumerate(segments):
-        for index, rights in rights_of(segment.data, rules).items():
-            if rights.series is not None and visible[number][index]:
-                in_series[segment.data.paths[index]] = number, index, rights
-    return in_series
 
 
 def is_superseded(  # noqa: PLR0913 - all that decides it
@@ -131,34 +140,28 @@ def is_superseded(  # noqa: PLR0913 - all that decides it
     """Tell whether a newer version that the caller may see replaces a document whose bytes give it these rights."""
     if own.series is None:
         return False
-    visible = [_visible_documents(segment, caller, rules, held) for segment in snapshot.segments]
-    others = _in_series(snapshot.segments, visible, rules)
-    return source_path in superseded({path: rights for path, (_, _, rights) in others.items()} | {source_path: own})
+    others: dict[SourcePath, Rights] = {}
+    for segment in snapshot.segments:
+        decided, documents = decided_of(segment.data, rules), _visible_documents(segment, caller, rules, held)
+        in_series = decided.versions.indexes
+        seen = in_series[documents[in_series]].tolist()
+        others.update((segment.data.paths[index], decided.rights[index]) for index in seen)
+    return source_path in superseded({**others, source_path: own})
 
 
 def _segment_view(live: "LiveSegment", documents: Mask, older: Mask, caller: Caller, rules: AccessRules) -> SegmentView:
     segment = live.data
-    known = rights_of(segment, rules)
+    decided = decided_of(segment, rules)
     unsafe = np.zeros(len(documents), dtype=np.bool_)
     if caller.safe:
-        unsafe[[index for index, rights in known.items() if rights.unsafe]] = True
+        unsafe[decided.unsafe] = True
         unsafe &= documents
     given = documents & ~unsafe & ~older
     of_chunk, hit = np.asarray(segment.document_of_chunk), np.asarray(segment.chunk_hit)
     return segment_view(
         live,
         given[of_chunk] & hit,
-        boosts=_boosts(segment.document_count, known, of_chunk),
+        boosts=None if decided.boosts is None else decided.boosts[of_chunk],
         unsafe=unsafe[of_chunk] & hit if unsafe.any() else None,
         superseded=(older & documents & ~unsafe)[of_chunk] & hit if older.any() else None,
     )
-
-
-def _boosts(document_count: int, known: Mapping[int, Rights], of_chunk: ChunkArray) -> FloatArray | None:
-    boosted = {index: rights.boost for index, rights in known.items() if rights.boost != 1.0}
-    if not boosted:
-        return None
-    factors = np.ones(document_count)
-    factors[list(boosted)] = list(boosted.values())
-    chunks: FloatArray = factors[of_chunk]
-    return chunks

@@ -89,7 +89,7 @@ def segment_view(
         eligible=eligible,
         excluded=np.flatnonzero(holding & ~eligible).astype(np.int32),
         n=int(np.count_nonzero(eligible)),
-        total_length=int(lengths[eligible].sum(dtype=np.uint64)),
+        total_length=int((lengths * eligible).sum(dtype=np.uint64)),
         boosts=boosts,
         unsafe=unsafe,
         superseded=superseded,

@@ -15,9 +15,9 @@ from itertools import islice
 
 import numpy as np
 
-from indexerd.access.rights import AccessRules, admits, why_withheld
+from indexerd.access.rights import AccessRules, why_withheld
 from indexerd.model import SourcePath
-from indexerd.search.rights import rights_of
+from indexerd.search.rights import decided_of, rights_of
 from indexerd.store import LiveSegment, Snapshot
 
 _BITS = (1 << 64) - 1
@@ -82,8 +82,7 @@ class Visibility:
 def _content(segment: LiveSegment, access: AccessRules, roles: frozenset[str], day: datetime.date) -> int:
     """Return a sum that stands for the visible documents: order and segmentation make no difference."""
     data, visible = segment.data, segment.live.copy()
-    for index, own in rights_of(data, access).items():
-        visible[index] &= admits(own, roles, day)
+    visible[decided_of(data, access).hidden(roles, day)] = False
     contents = np.ascontiguousarray(np.asarray(data.content_hashes)[visible, :8]).view(np.uint64).ravel()
     keys = np.asarray(data.path_keys)[visible].astype(np.uint64)
     return int(((keys * _MIX ^ contents) * _MIX).sum(dtype=np.uint64))

@@ -64,7 +64,7 @@ GATE_FAULTS = [
     Fault(
         "lengths are averaged over all passages",
         "search/view.py",
-        "lengths[eligible].sum(",
+        "(lengths * eligible).sum(",
         "lengths.sum(",
         (UNSEEN,),
     ),
@@ -78,8 +78,8 @@ GATE_FAULTS = [
     Fault(
         "a hidden version replaces a visible one",
         "search/eligibility.py",
-        "if rights.series is not None and visible[number][index]:",
-        "if rights.series is not None and segment.live[index]:",
+        "    seen = [mask[one.versions.indexes] for mask,",
+        "    seen = [mask[one.versions.indexes] | True for mask,",
         (f"{VALIDITY}::test_a_newer_version_that_cannot_be_seen_replaces_nothing", UNSEEN),
     ),
     Fault(
@@ -148,7 +148,7 @@ GATE_FAULTS = [
     Fault(
         "a replaced version is evidence",
         "service/checking.py",
-        "own.unsafe or self._is_superseded(cited.source_path, own, roles, day)",
+        "own.unsafe or self._is_superseded(cited.source_path, own)",
         "own.unsafe",
         (f"{CHECKING}::test_evidence_of_a_version_that_a_newer_one_replaced_is_not_valid",),
     ),
