@@ -145,7 +145,7 @@ def test_a_store_is_written_by_one_and_read_beside_him(tmp_path, docs):
         assert (len(found["hits"]), found["freshness"]["state"]) == (1, "pending")
         assert reading.call("documents")["documents"][0]["source_path"] == "a.md"
         status = reading.call("status")
-        assert (status["documents"], status["replay_from"]) == (1, None)
+        assert (status["documents"], status["replay_from"]) == (1, 1)
         with pytest.raises(StoreLockedError):
             reading.call("sync")
         with pytest.raises(NotFoundError):
