@@ -6,7 +6,7 @@ STAMP  := $(VENV)/.stamp
 ROOT   ?= ./docs
 DATA   ?=
 
-.PHONY: help setup run test check format lint type architecture fast docs test-crash test-soak bench packages clean
+.PHONY: help setup run test check format lint type architecture fast docs man test-crash test-soak bench packages clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -29,7 +29,7 @@ run: setup ## watch ROOT (default ./docs) and answer queries until stopped
 # Programs that some tests drive. Installed only where the tests may not skip: on a CI machine, as root.
 packages:
 	@if [ -n "$$CI" ] && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-	  for each in git:git curl:curl vim:vim nvim:neovim emacs:emacs-nox zsh:zsh fish:fish rsync:rsync faketime:faketime setpriv:util-linux strace:strace mkfs.ext4:e2fsprogs mkfs.xfs:xfsprogs; do \
+	  for each in git:git curl:curl vim:vim nvim:neovim emacs:emacs-nox zsh:zsh fish:fish groff:groff-base rsync:rsync faketime:faketime setpriv:util-linux strace:strace mkfs.ext4:e2fsprogs mkfs.xfs:xfsprogs; do \
 	    command -v $${each%%:*} >/dev/null || missing="$$missing $${each##*:}"; done; \
 	  if [ -n "$$missing" ]; then apt-get -q update && DEBIAN_FRONTEND=noninteractive apt-get -qy install --no-install-recommends $$missing; fi; fi
 
@@ -52,6 +52,9 @@ architecture: setup ## the rules of the house alone: layers, doors, shape
 
 fast:
 	@$(BIN)/python -m pytest -m 'not slow and not root' tests/architecture tests/unit tests/contract tests/property tests/docs
+
+man: setup ## write the manual page anew, from the commands
+	@$(BIN)/python docs/manual.py > docs/indexerd.1
 
 docs: setup ## run every command that README and docs show
 	@$(BIN)/python -m pytest tests/docs

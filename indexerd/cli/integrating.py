@@ -1,20 +1,18 @@
-"""`mcp` and `completion`: the program inside of agents and shells.
+"""`mcp`: the program inside of agents.
 
-Owns: the help of `mcp`, what its wrong flags are told; the choice of shell.
-Knows nothing of: the commands that a shell completes, how an agent is answered.
-Invariants: 1. the script holds no path of this machine.
-Purity: shell (standard output).
-See: docs/agents.md, docs/operations.md.
+Owns: the help of `mcp`, what its wrong flags are told.
+Knows nothing of: how an agent is answered.
+Invariants: 1. what an agent may see is fixed when it is started.
+Purity: shell (standard streams).
+See: docs/agents.md.
 """
 
 import datetime
 
 import click
-from click.shell_completion import get_completion_class
 
 from indexerd.agents.tools import Bounds
 from indexerd.cli.agenting import Served, serve
-from indexerd.cli.answering import write
 from indexerd.cli.options import acting, selecting, take_selection
 
 
@@ -34,15 +32,3 @@ def mcp_command(
     day = "" if as_of is None else as_of.date().isoformat()
     bounds = Bounds(roles or None, day, globs, Bounds().wait_ms if wait is None else wait)
     return serve(Served(bounds, **take_selection(flags)._asdict()))
-
-
-@click.command("completion")
-@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
-@click.pass_context
-def completion_command(context: click.Context, shell: str) -> int:
-    """Print the completion script of a shell; source it from the shell's start file."""
-    kind = get_completion_class(shell)
-    assert kind is not None
-    root = context.find_root().command
-    write(1, kind(root, {}, "indexerd", "_INDEXERD_COMPLETE").source().encode() + b"\n")
-    return 0

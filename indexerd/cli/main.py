@@ -65,7 +65,7 @@ GROUPS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
             ("config", "stating"),
         ),
     ),
-    ("Integration", (("mcp", "integrating"), ("metrics", "stating"), ("completion", "integrating"))),
+    ("Integration", (("mcp", "integrating"), ("metrics", "stating"), ("completion", "completing"))),
 )
 _MODULES = {name: module for _, commands in GROUPS for name, module in commands}
 
