@@ -18,7 +18,7 @@ $(STAMP): pyproject.toml
 
 # What only the whole of the tests needs, and is large.
 $(VENV)/.conformance: $(STAMP)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev,conformance]'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev,conformance,adapters]'
 	@touch $@
 
 setup: $(STAMP) ## make .venv and install the program and what its tests need

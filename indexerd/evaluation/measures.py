@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from indexerd.access.globs import chooser
 from indexerd.evaluation.cases import Case, source_of
 
 Json = Mapping[str, Any]
@@ -76,6 +77,7 @@ def failures(result: CaseResult) -> Iterator[str]:
     yield from (f"missing: {source}" for source in case.expected if source not in result.selected)
     yield from (f"forbidden: {source}" for source in case.forbidden if source in result.selected)
     yield from (f"leaked: {source}" for source in _leaked(result))
+    yield from (f"outside of the paths: {source}" for source in _out_of_scope(result))
     yield from (f"stale: {citation}" for citation in result.stale)
     if case.top and result.selected[:1] != (case.top,):
         yield f"first is {result.selected[0] if result.selected else 'nothing'}, not {case.top}"
@@ -140,8 +142,10 @@ def _leaked(result: CaseResult) -> list[str]:
     return [source for source in result.case.never if source in written]
 
 
-def _out_of_scope(result: CaseResult) -> bool:
-    return any(source not in result.ranked.sources for source in result.selected)
+def _out_of_scope(result: CaseResult) -> list[str]:
+    """Return what was selected although the globs leave it out: by their own meaning, whatever the retriever thinks."""
+    is_inside = chooser(result.case.paths)
+    return [source for source in result.selected if not is_inside(source)]
 
 
 def _over_budget(result: CaseResult) -> bool:
@@ -164,7 +168,7 @@ def measured(results: Sequence[CaseResult]) -> dict[str, float | None]:
         "unsafe_evidence_rate": _rate(blocks, lambda pair: _is_unsafe(*pair)),
         "prompt_budget_violation_rate": _worst(results, _over_budget),
         "permission_leak_rate": _worst([one for one in results if one.case.never], lambda one: bool(_leaked(one))),
-        "scope_leak_rate": _worst([one for one in results if one.case.paths], _out_of_scope),
+        "scope_leak_rate": _worst([one for one in results if one.case.paths], lambda one: bool(_out_of_scope(one))),
         "mrr": _mean(positive, lambda one: _reciprocal(one.case.expected, one.ranked.sources)),
         "ndcg_at_10": _mean(positive, lambda one: ndcg(dict.fromkeys(one.case.expected, 1), one.ranked.sources)),
         "candidate_recall_at_100": _mean(positive, lambda one: _share(one.case.expected, one.ranked.sources[:100])),

@@ -22,6 +22,8 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("wiring",),
     ("daemon",),
     ("cli",),
+    ("api",),
+    ("adapters",),
     ("_entry", "__init__"),
     ("__main__",),
 )

@@ -47,6 +47,8 @@ def test_a_perfect_run_is_perfect():
         ("citation_precision", lambda: result(block("a.md"), block("b.md", 2)), 0.5),
         ("stale_citation_rate", lambda: result(block("a.md"), stale=("a.md#L1-L2",)), 1.0),
         ("forbidden_source_rate", lambda: result(block("b.md"), case=case(forbidden=("b.md",))), 1.0),
+        ("scope_leak_rate", lambda: result(block("b.md"), ranked=["b.md"], case=case(paths=("a*",))), 1.0),
+        ("scope_leak_rate", lambda: result(block("a.md"), case=case(paths=("*.md", "!b.md"))), 0.0),
         ("mrr", lambda: result(block("a.md"), ranked=["b.md", "a.md"]), 0.5),
         ("candidate_recall_at_100", lambda: result(block("a.md"), ranked=["b.md"]), 0.0),
         ("permission_leak_rate", lambda: result(block("a.md", text="see b.md"), case=case(never=("b.md",))), 1.0),
