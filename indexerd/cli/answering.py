@@ -45,7 +45,8 @@ def answer_bytes(
         import json  # noqa: PLC0415 - 10 ms that only this form needs
 
         encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
-    out = render(result, form, nul=asking.nul, cwd=cwd, colour=colour, encode=encode)
+    links = asking.hyperlink and (asking.color == "always" or os.isatty(1))
+    out = render(result, form, nul=asking.nul, cwd=cwd, colour=colour, links=links, encode=encode)
     err_colour = wants_colour(asking.color, environ, is_terminal=os.isatty(2))
     return out, notes(result, err_colour, narrowed=asking.is_narrowed).encode("utf-8", "backslashreplace")
 

@@ -21,16 +21,16 @@ class Asking:
     """One query as typed. Attributes are flags of `indexerd query`; None and empty mean not given."""
 
     __slots__ = (
-        "all_words", "as_of", "color", "excluded", "explain", "format", "generation", "globs", "here", "nul", "number",
-        "opens", "phrases", "prefix", "profile", "roles", "since", "socket", "sort", "tags", "text", "until", "wait",
-        "where",
+        "all_words", "as_of", "color", "excluded", "explain", "format", "generation", "globs", "here", "hyperlink",
+        "nul", "number", "opens", "phrases", "prefix", "profile", "roles", "since", "socket", "sort", "tags", "text",
+        "until", "wait", "where",
     )  # fmt: skip
 
     def __init__(self) -> None:
         self.text = ""
         self.number: int | None = None
         self.format = "people"
-        self.nul = self.all_words = self.prefix = self.explain = self.here = self.opens = False
+        self.nul = self.all_words = self.prefix = self.explain = self.here = self.opens = self.hyperlink = False
         self.tags: list[str] = []
         self.where: list[str] = []
         self.phrases: list[str] = []
@@ -109,6 +109,7 @@ _FLAGS: dict[str, tuple[str, str]] = {
     "--explain": ("explain", "on"),
     "--wait": ("wait", "int"),
     "--color": ("color", "text"),
+    "--hyperlink": ("hyperlink", "on"),
     "--socket": ("socket", "text"),
     "--profile": ("profile", "text"),
     "--no-local": ("", "on"),

@@ -34,7 +34,14 @@ _REASONS = {
 
 
 def render(  # noqa: PLR0913 - the ways a result can be printed
-    result: Result, form: str, *, nul: bool, cwd: str, colour: bool, encode: Callable[[object], str] | None = None
+    result: Result,
+    form: str,
+    *,
+    nul: bool,
+    cwd: str,
+    colour: bool,
+    links: bool = False,
+    encode: Callable[[object], str] | None = None,
 ) -> bytes:
     """Return what standard output gets for a result.
 
@@ -44,6 +51,7 @@ def render(  # noqa: PLR0913 - the ways a result can be printed
         nul: Separate names by NUL instead of line ends.
         cwd: Paths below it are shown relative to it.
         colour: Whether matches are marked in colour.
+        links: Whether citations for people are links to their files (OSC 8).
         encode: Turns a value into JSON text; needed for `jsonl` only.
     """
     hits = result["hits"]
@@ -51,8 +59,8 @@ def render(  # noqa: PLR0913 - the ways a result can be printed
         return _names(hits, cwd, nul=nul)
     if form == "jsonl":
         return _json_lines(result, encode)
-    one = _vimgrep if form == "vimgrep" else _numbered
-    return "".join(one(hit, cwd, colour) for hit in hits).encode("utf-8", "backslashreplace")
+    lines = (_vimgrep(hit, cwd) if form == "vimgrep" else _numbered(hit, colour, links) for hit in hits)
+    return "".join(lines).encode("utf-8", "backslashreplace")
 
 
 def notes(result: Result, colour: bool, *, narrowed: bool = False) -> str:
@@ -103,7 +111,7 @@ def _json_lines(result: Result, encode: Callable[[object], str] | None) -> bytes
     return "".join(f"{encode(line)}\n" for line in lines).encode("utf-8", "backslashreplace")
 
 
-def _vimgrep(hit: Hit, cwd: str, _colour: bool) -> str:
+def _vimgrep(hit: Hit, cwd: str) -> str:
     line = hit["line"]
     texts = str(hit["text"]).split("\n")
     at = line - hit["start_line"]
@@ -111,10 +119,12 @@ def _vimgrep(hit: Hit, cwd: str, _colour: bool) -> str:
     return f"{escape(_path(hit, cwd))}:{line}:{hit['column']}:{flatten(text.rstrip(chr(13)))}\n"
 
 
-def _numbered(hit: Hit, _cwd: str, colour: bool) -> str:
+def _numbered(hit: Hit, colour: bool, links: bool) -> str:
     title, headings = flatten(str(hit["title"])), [flatten(str(text)) for text in hit["heading_path"]]
     trail = " › ".join([title, *headings[1:]] if headings[:1] == [title] else [title, *headings])
     citation = escape(str(hit["citation"]))
+    if links:
+        citation = _linked(citation, path_bytes(hit))
     number = f"{hit['n']:>2}. "
     indent = " " * len(number)
     lines = [
@@ -125,6 +135,13 @@ def _numbered(hit: Hit, _cwd: str, colour: bool) -> str:
         *(f"{indent}{line}" for line in _explanation(hit, colour)),
     ]
     return "\n".join(lines) + "\n\n"
+
+
+def _linked(text: str, path: bytes) -> str:
+    """Return text that a terminal opens as a file; in the address only bytes stand that mean nothing else there."""
+    plain = b"/._-0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+    address = "".join(chr(byte) if byte in plain else f"%{byte:02X}" for byte in path)
+    return f"\x1b]8;;file://{address}\x1b\\{text}\x1b]8;;\x1b\\" if path else text
 
 
 def excerpt_lines(hit: Hit, colour: bool) -> list[str]:

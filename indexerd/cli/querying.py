@@ -49,6 +49,7 @@ _no_local = click.option("--no-local", is_flag=True, help="Only ask a daemon; ex
 @filtering
 @click.option("-o", "--open", "opens", is_flag=True, help="Open the first hit in $VISUAL at its line.")
 @colouring
+@click.option("--hyperlink", is_flag=True, help="On a terminal make citations links to their files.")
 @_no_local
 @selecting
 def query_command(text: tuple[str, ...], form: str | None, no_local: bool, **flags: object) -> int:

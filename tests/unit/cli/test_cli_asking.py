@@ -21,6 +21,7 @@ UNDERSTOOD = [
     ["--since", "7d", "--until", "2026-01-01", "--as-of", "2026-01-01", "x"],
     ["--all-words", "two", "words", "--phrase", "a b", "--not", "c"],
     ["-g", "*.md", "--glob", "!x", "--role", "r", "--generation", "7", "x"],
+    ["--hyperlink", "x"],
     ["--prefix", "--explain", "--wait", "0", "--color", "never", "x"],
     ["--", "--not-a-flag"],
     ["don't", "@nasa", "16-3", '"'],
@@ -63,7 +64,7 @@ def test_both_readers_agree(arguments, monkeypatch):
     fast, full = read_flags(arguments), by_click(arguments, monkeypatch)
     assert fast is not None
     assert fast.params() == full.params()
-    assert (fast.format, fast.nul, fast.color) == (full.format, full.nul, full.color)
+    assert (fast.format, fast.nul, fast.color, fast.hyperlink) == (full.format, full.nul, full.color, full.hyperlink)
 
 
 @pytest.mark.parametrize("arguments", LEFT_ALONE, ids=lambda a: " ".join(a).encode("ascii", "replace").decode())

@@ -2,6 +2,7 @@
 
 import base64
 import json
+import re
 
 import pytest
 
@@ -68,6 +69,15 @@ def test_no_form_for_people_lets_control_characters_through(form):
     assert "\x1b" not in text
     assert "\r" not in text
     assert "\u202e" not in text
+
+
+def test_a_citation_is_a_link_to_its_file_when_asked():
+    """The address holds the exact bytes of the name, none of which can end it; the text stays what it was."""
+    odd = hit(path=None, path_b64=base64.b64encode(b"/docs/a b\x1b\xff.md").decode())
+    plain = shown(odd)
+    linked = render(result(odd), "people", nul=False, cwd="/docs", colour=False, links=True).decode()
+    assert "\x1b]8;;file:///docs/a%20b%1B%FF.md\x1b\\" in linked
+    assert re.sub(r"\x1b\]8;;[^\x1b]*\x1b\\", "", linked) == plain
 
 
 def test_vimgrep_is_path_line_column_and_the_best_line():
