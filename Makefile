@@ -5,8 +5,9 @@ BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.stamp
 ROOT   ?= ./docs
 DATA   ?=
+FUZZ_SECONDS ?= 60
 
-.PHONY: help setup run test check format lint type architecture fast docs man test-crash test-soak bench packages clean
+.PHONY: help setup run test check format lint type architecture fast docs man test-crash test-soak fuzz bench packages clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -29,7 +30,7 @@ run: setup ## watch ROOT (default ./docs) and answer queries until stopped
 # Programs that some tests drive. Installed only where the tests may not skip: on a CI machine, as root.
 packages:
 	@if [ -n "$$CI" ] && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-	  for each in git:git curl:curl vim:vim nvim:neovim emacs:emacs-nox zsh:zsh fish:fish groff:groff-base rsync:rsync faketime:faketime setpriv:util-linux strace:strace mkfs.ext4:e2fsprogs mkfs.xfs:xfsprogs; do \
+	  for each in git:git curl:curl vim:vim nvim:neovim emacs:emacs-nox zsh:zsh fish:fish groff:groff-base rsync:rsync faketime:faketime setpriv:util-linux strace:strace mkfs.ext4:e2fsprogs mkfs.xfs:xfsprogs systemd-analyze:systemd; do \
 	    command -v $${each%%:*} >/dev/null || missing="$$missing $${each##*:}"; done; \
 	  if [ -n "$$missing" ]; then apt-get -q update && DEBIAN_FRONTEND=noninteractive apt-get -qy install --no-install-recommends $$missing; fi; fi
 
@@ -65,9 +66,15 @@ test-crash: setup ## the crash and fault sweeps at their large size
 test-soak: setup ## random histories, and what nobody may infer, at their large size; with DATA=DIR each commit of real ones, too
 	@INDEXERD_TEST_SIZE=large INDEXERD_HISTORY_STEP=1 $(BIN)/python -m pytest tests/integration tests/property -m slow $(if $(DATA),--data "$(DATA)")
 
+fuzz: setup ## look for bytes that break a decoder, by coverage: FUZZ_SECONDS=60 for each target
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check 'atheris>=3'
+	@for each in $$($(BIN)/python -c 'from tests.fuzz.targets import TARGETS; print(*TARGETS)'); do \
+	  mkdir -p .fuzz && echo "$$each:" && $(BIN)/python -m tests.fuzz.look $$each -max_total_time=$(FUZZ_SECONDS) -timeout=2 \
+	    -rss_limit_mb=1024 -print_final_stats=1 -verbosity=0 -artifact_prefix=.fuzz/$$each- .fuzz/$$each || exit 1; done
+
 bench: setup ## measure beside tantivy, SQLite FTS5 and bm25s; needs DATA=DIR with the corpora
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check tantivy bm25s
 	@$(BIN)/python benchmarks/run.py --data "$(DATA)"
 
 clean: ## remove what the targets made
-	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .fuzz build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

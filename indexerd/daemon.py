@@ -20,6 +20,7 @@ from contextlib import contextmanager, suppress
 from types import FrameType
 
 from indexerd import __version__
+from indexerd.clock import SystemClock
 from indexerd.config import Config
 from indexerd.wiring import Daemon, open_daemon
 
@@ -44,6 +45,7 @@ def run(  # noqa: PLR0913 - hooks of the command line and of the service manager
     on_progress: Callable[[Status], None] | None = None,
     on_ready: Callable[[Status], None] | None = None,
     notify_socket: str | None = None,
+    watchdog_seconds: float | None = None,
     listen_fd: int | None = None,
     read_again: Callable[[], Config] | None = None,
 ) -> int:
@@ -55,6 +57,7 @@ def run(  # noqa: PLR0913 - hooks of the command line and of the service manager
         on_progress: Called with the owner's status a few times a second while the first index is built.
         on_ready: Called with the owner's status once the first index is complete.
         notify_socket: The service manager's `NOTIFY_SOCKET`.
+        watchdog_seconds: How long the service manager waits for a sign of life; None if it waits for none.
         listen_fd: A listening socket that the service manager opened.
         read_again: Reads the settings again at SIGHUP; None keeps them as they are.
 
@@ -76,24 +79,52 @@ def run(  # noqa: PLR0913 - hooks of the command line and of the service manager
             on_answering()
         _log.info("started", extra={"fields": {"version": __version__, "profile": config.profile}})
         daemon.start_sync()
-        _serve(daemon, mailbox, _Hearers(manager, on_progress, on_ready), read_again)
+        watchdog = _Watchdog(manager, watchdog_seconds, daemon.heartbeat)
+        _serve(daemon, mailbox, watchdog, _Hearers(manager, on_progress, on_ready), read_again)
         _log.info("stopping", extra={"fields": {}})
     return 0
 
 
-def _serve(daemon: Daemon, mailbox: "_Mailbox", hearers: "_Hearers", read_again: Callable[[], Config] | None) -> None:
+def _serve(
+    daemon: Daemon,
+    mailbox: "_Mailbox",
+    watchdog: "_Watchdog",
+    hearers: "_Hearers",
+    read_again: Callable[[], Config] | None,
+) -> None:
     """Sleep until something is to be done."""
     building = True
     while True:
-        word = mailbox.wait(_PROGRESS_SECONDS if building else None)
+        word = mailbox.wait(_PROGRESS_SECONDS if building else watchdog.seconds)
         if word == _STOP:
             return
         if word == _RECONCILE:
-            if read_again is not None:
-                daemon.reload(read_again)
-            daemon.reconcile()
+            with hearers.reloading():
+                if read_again is not None:
+                    daemon.reload(read_again)
+                daemon.reconcile()
+        watchdog.look()
         if building:
             building = hearers.tell(daemon.status())
+
+
+class _Watchdog:
+    """Tells the service manager that the daemon lives, for as long as its writer gets on.
+
+    Attributes:
+        seconds: How often to look: four times in the span the manager waits; None if it waits for nothing.
+    """
+
+    def __init__(self, manager: "_Manager", span_seconds: float | None, heartbeat: Callable[[], int]) -> None:
+        self.seconds = span_seconds / 4 if span_seconds is not None else None
+        self._manager, self._heartbeat, self._last = manager, heartbeat, -1
+
+    def look(self) -> None:
+        """Say so if the heart has beaten since the last look: that this thread lives proves nothing."""
+        beats = self._heartbeat() if self.seconds is not None else self._last
+        if beats != self._last:
+            self._last = beats
+            self._manager.say(WATCHDOG=1)
 
 
 class _Hearers:
@@ -106,6 +137,16 @@ class _Hearers:
         on_ready: Callable[[Status], None] | None,
     ) -> None:
         self._manager, self._on_progress, self._on_ready = manager, on_progress, on_ready
+
+    @contextmanager
+    def reloading(self) -> Iterator[None]:
+        """Say that settings are being read again, and that it is done."""
+        # `Type=notify-reload` tells this reload from an earlier one by the clock.
+        self._manager.say(RELOADING=1, MONOTONIC_USEC=int(SystemClock().monotonic() * 1_000_000))
+        try:
+            yield
+        finally:
+            self._manager.say(READY=1)
 
     def tell(self, status: Status) -> bool:
         """Tell how far the index is; return whether it is still being built."""

@@ -65,7 +65,15 @@ GROUPS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
             ("config", "stating"),
         ),
     ),
-    ("Integration", (("mcp", "integrating"), ("metrics", "stating"), ("completion", "completing"))),
+    (
+        "Integration",
+        (
+            ("mcp", "integrating"),
+            ("metrics", "stating"),
+            ("completion", "completing"),
+            ("install-service", "installing"),
+        ),
+    ),
 )
 _MODULES = {name: module for _, commands in GROUPS for name, module in commands}
 
@@ -80,7 +88,7 @@ class _Commands(click.Group):
         if cmd_name not in _MODULES:
             return None
         module = importlib.import_module(f"indexerd.cli.{_MODULES[cmd_name]}")
-        command = getattr(module, f"{cmd_name}_command")
+        command = getattr(module, f"{cmd_name.replace('-', '_')}_command")
         assert isinstance(command, click.Command)
         return command
 

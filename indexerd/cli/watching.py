@@ -87,6 +87,7 @@ def _foreground(
             on_progress=screen.show_progress,
             on_ready=screen.show_first,
             notify_socket=environ.get("NOTIFY_SOCKET"),
+            watchdog_seconds=watchdog_seconds(environ, os.getpid()),
             listen_fd=inherited_socket(environ, os.getpid()),
             read_again=read_again,
         )
@@ -97,6 +98,13 @@ def inherited_socket(environ: Mapping[str, str], pid: int) -> int | None:
     is_ours = environ.get("LISTEN_PID") == str(pid) and environ.get("LISTEN_FDS", "0") != "0"
     # By the protocol the first one is number 3.
     return 3 if is_ours else None
+
+
+def watchdog_seconds(environ: Mapping[str, str], pid: int) -> float | None:
+    """Return how long the service manager waits for a sign of life of this process; None if it waits for none."""
+    microseconds = environ.get("WATCHDOG_USEC", "")
+    is_ours = environ.get("WATCHDOG_PID", str(pid)) == str(pid)
+    return int(microseconds) / 1_000_000 if is_ours and microseconds.isdecimal() and int(microseconds) else None
 
 
 class Screen:

@@ -102,6 +102,8 @@ def take_over(descriptor: int) -> Listener:
     if given.family != socket.AF_UNIX or given.type != socket.SOCK_STREAM:
         given.close()
         raise ConfigError([f"descriptor {descriptor} is no Unix stream socket"])
+    # It comes open to every program that this one starts: a worker that lives on would keep the socket alive.
+    given.set_inheritable(False)
     name = given.getsockname()
     return Listener(given, name if isinstance(name, str) else os.fsdecode(name), None)
 

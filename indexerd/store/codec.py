@@ -48,7 +48,7 @@ def unpack(data: bytes | memoryview, where: str) -> Any:
     """
     try:
         return msgpack.unpackb(data, raw=False, strict_map_key=False)
-    except (ValueError, msgpack.UnpackException, RecursionError) as error:
+    except (ValueError, TypeError, msgpack.UnpackException, RecursionError) as error:
         raise CorruptionError(where, f"not a packed value ({type(error).__name__})") from error
 
 

@@ -79,7 +79,7 @@ class SyncLoop:
             fs=fs,
         )
         self._store, self._sources, self._clock = store, sources, clock
-        self.problems = self._stepper.problems
+        self.problems, self.heartbeat = self._stepper.problems, self._stepper.heartbeat
         self._roots = tuple(roots)
         self._thread: threading.Thread | None = None
         self._stopping = False

@@ -115,8 +115,13 @@ class Stepper:
         self._back_off = BackOff()
         self._unsaved = False
         self._next_amid = 0.0
+        self._beats = 0
         # What a failure now would be called in the status.
         self._phase = "sync_failed"
+
+    def heartbeat(self) -> int:
+        """Return a number that grows with each step, and while a long one gets on: it stands still if that hangs."""
+        return self._beats
 
     # What others tell.
 
@@ -155,6 +160,7 @@ class Stepper:
         Raises:
             Exception: What was taken is put back. Tell `failed`, and step again when it says so; or give up.
         """
+        self._beats += 1
         self.repairs.serve(self._repair, self._tell)
         now = self.clock.monotonic()
         # Before the lock is taken: the watcher's own lock comes first.
@@ -280,6 +286,7 @@ class Stepper:
 
     def _serve_amid(self) -> None:
         """Between two folders of a survey, do what somebody may be waiting for: for half of the time at most."""
+        self._beats += 1
         now = self.clock.monotonic()
         if now < self._next_amid or now < self.retry_at:
             return

@@ -65,6 +65,10 @@ class Daemon:
         """Return the owner's status."""
         return self.house.call("status")
 
+    def heartbeat(self) -> int:
+        """Return a number that grows for as long as the writer gets on with what it does, at idle once a second."""
+        return self.house.sync.heartbeat()
+
     def close(self) -> None:
         """Finish running calls, stop the sync, make the store durable, let go of everything."""
         self.on_close()

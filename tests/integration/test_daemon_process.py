@@ -1,5 +1,6 @@
 """A daemon starts once, survives being killed, ends in order, and answers all the while."""
 
+import contextlib
 import ctypes
 import os
 import resource
@@ -192,6 +193,60 @@ def test_the_service_manager_is_told_when_it_answers_and_when_it_stops(docs, sta
         daemon.ready()
         daemon.end()
         assert b"STOPPING=1" in manager.recv(4096)
+
+
+_HANGING = """
+from indexerd.sync.stepper import Stepper
+import os, time
+own = Stepper.step
+def step(stepper):
+    while os.path.exists({file!r}):
+        time.sleep(0.01)
+    own(stepper)
+Stepper.step = step
+"""
+
+
+def _rest(manager):
+    """Return what is still said, up to a silence of as long as the timeout."""
+    said = []
+    with contextlib.suppress(TimeoutError):
+        while True:
+            said.append(manager.recv(4096))
+    return said
+
+
+def test_signs_of_life_come_while_the_writer_gets_on_and_stop_while_it_hangs(docs, start, tmp_path):
+    """The socket still answers when the writer hangs, and the manager is told nothing; when it goes on, it is again."""
+    hang = tmp_path / "hang"
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+        manager.bind(str(tmp_path / "n"))
+        manager.settimeout(30)
+        options = {"notify_socket": str(tmp_path / "n"), "watchdog_seconds": 0.4}
+        daemon = start([docs], before=_HANGING.format(file=str(hang)), **options).ready()
+        for _ in range(3):
+            while b"WATCHDOG=1" not in manager.recv(4096):
+                pass
+        hang.touch()
+        manager.settimeout(2.5)
+        assert _rest(manager).count(b"WATCHDOG=1") <= 2
+        assert daemon.answers()
+        hang.unlink()
+        manager.settimeout(30)
+        assert b"WATCHDOG=1" in manager.recv(4096)
+
+
+def test_the_service_manager_is_told_of_a_reload_and_its_end(docs, start, tmp_path):
+    """SIGHUP gives RELOADING with the time, then READY: what `Type=notify-reload` waits for."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+        manager.bind(str(tmp_path / "n"))
+        manager.settimeout(30)
+        daemon = start([docs], notify_socket=str(tmp_path / "n")).ready()
+        while not manager.recv(4096).startswith(b"STATUS=2 documents"):
+            pass
+        daemon.process.send_signal(signal.SIGHUP)
+        assert manager.recv(4096).startswith(b"RELOADING=1\nMONOTONIC_USEC=")
+        assert manager.recv(4096) == b"READY=1"
 
 
 def test_roots_that_cannot_be_used_are_all_named_at_once(docs, start, tmp_path):

@@ -5,7 +5,7 @@ import pytest
 from indexerd.cli.screens import first_screen, progress_line
 from indexerd.cli.stating import status_lines
 from indexerd.cli.syncing import report_lines
-from indexerd.cli.watching import Screen, inherited_socket
+from indexerd.cli.watching import Screen, inherited_socket, watchdog_seconds
 
 
 def make_status(**changes):
@@ -105,6 +105,22 @@ def test_a_socket_of_the_service_manager_is_taken_over_only_by_its_addressee():
     assert inherited_socket({"LISTEN_PID": "7", "LISTEN_FDS": "1"}, 7) == 3
     assert inherited_socket({"LISTEN_PID": "8", "LISTEN_FDS": "1"}, 7) is None
     assert inherited_socket({}, 7) is None
+
+
+@pytest.mark.parametrize(
+    ("environ", "seconds"),
+    [
+        ({"WATCHDOG_USEC": "2500000"}, 2.5),
+        ({"WATCHDOG_USEC": "2500000", "WATCHDOG_PID": "7"}, 2.5),
+        ({"WATCHDOG_USEC": "2500000", "WATCHDOG_PID": "8"}, None),
+        ({"WATCHDOG_USEC": "0"}, None),
+        ({"WATCHDOG_USEC": "soon"}, None),
+        ({}, None),
+    ],
+)
+def test_the_service_manager_waits_for_a_sign_of_life_only_where_it_says_so(environ, seconds):
+    """`WATCHDOG_USEC` counts for the process that it is meant for, if it is a number."""
+    assert watchdog_seconds(environ, 7) == seconds
 
 
 def test_status_tells_every_weakness():
