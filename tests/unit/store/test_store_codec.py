@@ -18,7 +18,8 @@ def test_a_packed_value_comes_back():
 
 
 @pytest.mark.parametrize(
-    "data", [b"", b"\xc1", b"\x92\x01", b"\x01\x02", b"\xdd\xff\xff\xff\xff", b"\xa1\xff", b"\x91" * 5000]
+    "data",
+    [b"", b"\xc1", b"\x92\x01", b"\x01\x02", b"\xdd\xff\xff\xff\xff", b"\xa1\xff", b"\x91" * 5000, b"\x81\x90\x00"],
 )
 def test_what_is_no_packed_value_is_corruption(data):
     """Rubbish, halves, tails, huge claims and deep nesting raise the one declared error."""
