@@ -74,10 +74,10 @@ def test_one_connection_serves_several_requests(daemon):
     )  # fmt: skip
     assert done.stdout == "current\n" * 2
     assert "Re-using existing connection" in done.stderr
-    text = "quokka " * 5000
-    body = json.dumps({"id": 1, "method": "query", "params": {"text": text}})
+    pair = {"claim": "The quokka sleeps.", "passages": ["The quokka sleeps. " * 2000]}
+    body = json.dumps({"id": 1, "method": "check", "params": {"claims": [pair]}})
     status, reply = curl(daemon, "-H", "Expect: 100-continue", "-d", body, "http://x/rpc")
-    assert (status, json.loads(reply)["result"]["query"]) == (200, text)
+    assert (status, json.loads(reply)["result"]["results"][0]["band"]) == (200, "supported")
 
 
 def test_a_request_that_is_never_finished_is_told_so_and_cut_off(daemon):
