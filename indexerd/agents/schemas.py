@@ -152,7 +152,16 @@ _OUTPUTS: dict[str, Json] = {
         },
         more=True,
     ),
-    "verify": _object({"citation": _TEXT, "source_path": _TEXT, "state": _TEXT, "moved_to": _TEXTS, "detail": _TEXT}),
+    "verify": _object(
+        {
+            "citation": _TEXT,
+            "source_path": _TEXT,
+            "state": _TEXT,
+            "moved_to": _TEXTS,
+            "detail": _TEXT,
+            "diff": {"type": ["string", "null"]},
+        }
+    ),
     "status": _object({"state": _TEXT, "problems": _TEXTS}),
 }
 

@@ -153,7 +153,7 @@ class Tools:
 
     def _verify(self, arguments: Json) -> Json:
         reply = self._call("verify", {"citation": arguments["citation"], **self._bounds.documents()})
-        return {name: reply[name] for name in ("citation", "source_path", "state", "moved_to", "detail")}
+        return {name: reply[name] for name in ("citation", "source_path", "state", "moved_to", "detail", "diff")}
 
     def _status(self, _: Json) -> Json:
         """Give what no hidden document shows in: neither counts nor names."""

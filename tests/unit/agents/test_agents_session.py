@@ -272,7 +272,7 @@ def test_what_may_not_be_seen_answers_like_what_is_not_there(name):
     assert isinstance(text, str)
     assert agent.tool("verify", citation=f"{name}#L1-L1@sha256:{'0' * 64}") in (
         {"citation": f"{name}#L1-L1@sha256:{'0' * 64}", "source_path": name, "state": "gone", "moved_to": [],
-         "detail": "ENOENT"},
+         "detail": "ENOENT", "diff": None},
         f"{name!r} lies below no root",
     ) or name.startswith("..")  # fmt: skip
 
@@ -286,6 +286,17 @@ def test_a_hit_is_fetched_by_its_id_and_verified_by_it():
     assert agent.tool("verify", citation=hit["id"])["state"] == "fresh"
     assert agent.tool("fetch", id="guide/setup.md", start_line=5, end_line=9)["url"].endswith("#L5-L5")
     assert "not with a citation" in agent.tool("fetch", id=hit["id"], start_line=1)
+
+
+def test_changed_lines_are_told_with_what_changed():
+    """An agent that updates what it wrote sees both texts."""
+    agent = Agent()
+    (hit,) = agent.tool("search", query="quokka")["results"]
+    agent.house.save({"guide/setup.md": FILES["guide/setup.md"].replace("4711", "4712")})
+    found = agent.tool("verify", citation=hit["id"])
+    assert found["state"] == "changed"
+    assert "4711" in found["diff"]
+    assert "4712" in found["diff"]
 
 
 def test_a_long_document_comes_in_parts_that_join():
