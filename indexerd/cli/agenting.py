@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 _CHUNK = 1 << 16
 _STDIN, _STDOUT, _STDERR = 0, 1, 2
 _CALL_SECONDS = 60.0
+_HINT = b"indexerd: mcp waits for an agent's messages on standard input; agents start it themselves (Ctrl-D ends it)\n"
 
 
 class Served(NamedTuple):
@@ -62,12 +63,17 @@ def _is_date(text: str) -> bool:
 def serve(served: Served) -> int:
     """Answer until standard input ends; return the exit status."""
     session = Session(Tools(_Daemon(served).call, served.bounds), __version__)
-    while data := os.read(_STDIN, _CHUNK):
-        session.feed(data)
-        if not _answer_all(session):
-            return 0
-    session.end()
-    _answer_all(session)
+    try:
+        if os.isatty(_STDIN):
+            os.write(_STDERR, _HINT)
+        while data := os.read(_STDIN, _CHUNK):
+            session.feed(data)
+            if not _answer_all(session):
+                return 0
+        session.end()
+        _answer_all(session)
+    except KeyboardInterrupt:
+        return 130
     return 0
 
 

@@ -2,8 +2,10 @@
 
 import json
 import os
+import pty
 import re
 import resource
+import signal
 import statistics
 import subprocess
 import sys
@@ -174,6 +176,26 @@ def test_the_first_reply_costs_little(daemon):
     pairs = [(cpu("-m", "indexerd", "mcp", given=PING), cpu("-c", "pass", given=b"")) for _ in range(5)]
     whole, bare = map(statistics.median, zip(*pairs, strict=True))
     assert whole < 6 * bare
+
+
+@pytest.mark.slow
+def test_a_person_who_starts_it_is_told_what_it_waits_for(tmp_path):
+    """At a terminal it says so on standard error; Ctrl-C ends it without a trace."""
+    master, slave = pty.openpty()
+    server = subprocess.Popen(
+        [sys.executable, "-m", "indexerd", "mcp"], stdin=slave, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        env={**ENVIRON, "HOME": str(tmp_path)},
+    )  # fmt: skip
+    try:
+        assert b"waits for an agent" in server.stderr.readline()
+        server.send_signal(signal.SIGINT)
+        out, err = server.communicate(timeout=30)
+    finally:
+        server.kill()
+        server.wait(30)
+        os.close(master)
+        os.close(slave)
+    assert (server.returncode, out, err) == (130, b"", b"")
 
 
 @pytest.mark.slow
