@@ -23,6 +23,7 @@ from indexerd.cli.options import acting, as_json, read_text, selecting, take_sel
 from indexerd.cli.place import here
 from indexerd.cli.plain import escape
 from indexerd.cli.reaching import Result
+from indexerd.cli.tracing import evidence_in, read_trace, with_answer, write_trace
 from indexerd.errors import RequestError
 from indexerd.grounding.reporting import judged_pair
 
@@ -30,6 +31,8 @@ from indexerd.grounding.reporting import judged_pair
 @click.command("check", epilog="Exit status: 0 good, 1 findings, 2 error, 3 no daemon.")
 @click.argument("answer", metavar="FILE", required=False)
 @click.option("--evidence", "evidence_file", metavar="FILE", help="The evidence it answers: output of evidence --json.")
+@click.option("--trace", "trace_file", metavar="FILE", help="The trace of its evidence; answer and report are added.")
+@click.option("--sent", "sent_file", metavar="FILE", help="With --trace: what the model was sent, to be kept with it.")
 @click.option("--fix", is_flag=True, help="Print the answer with citations corrected and unsupported claims marked.")
 @click.option("--jsonl", is_flag=True, help='Judge lines {"claim","passages"} of standard input; needs no index.')
 @click.option("--checker", metavar="COMMAND", help="With --jsonl: a command that judges such lines instead.")
@@ -41,6 +44,8 @@ from indexerd.grounding.reporting import judged_pair
 def check_command(  # noqa: PLR0913, PLR0917 - one argument a flag
     answer: str | None,
     evidence_file: str | None,
+    trace_file: str | None,
+    sent_file: str | None,
     fix: bool,
     jsonl: bool,
     checker: str | None,
@@ -60,9 +65,15 @@ def check_command(  # noqa: PLR0913, PLR0917 - one argument a flag
         return _judge_lines(lines, checker, language)
     if answer is None:
         raise click.UsageError("Name the answer's FILE, or - for standard input.")
-    params = _params(answer, evidence_file) | ({"fix": True} if fix else {}) | ({"as_of": as_of} if as_of else {})
+    trace = read_trace(trace_file) if trace_file else None
+    params = (
+        _params(answer, evidence_file, trace) | ({"fix": True} if fix else {}) | ({"as_of": as_of} if as_of else {})
+    )
     with asking_backend(take_selection(flags), here(), allow_local=True, need="read") as backend:
         report = backend.call("check", {**params, **({"roles": list(roles)} if roles else {})})
+    if trace_file and trace:
+        sent = read_text(sent_file) if sent_file else None
+        write_trace(trace_file, with_answer(trace, params["answer"], sent, report))
     if is_json:
         write(1, (json.dumps(report, ensure_ascii=True) + "\n").encode())
     elif fix:
@@ -78,12 +89,14 @@ def _lines_of(name: str) -> Iterable[bytes]:
         return file.readlines()
 
 
-def _params(answer_file: str, evidence_file: str | None) -> dict[str, object]:
+def _params(answer_file: str, evidence_file: str | None, trace: Result | None) -> dict[str, object]:
     """Return the answer and the evidence as the socket takes them."""
     text = read_text(answer_file)
     answer = _json_object(text)
     if answer is not None and "answer" in answer and "evidence" in answer:
         return {"answer": answer["answer"], "evidence": answer["evidence"]}
+    if trace is not None:
+        return {"answer": text if answer is None or "claims" not in answer else answer, "evidence": evidence_in(trace)}
     if evidence_file is None:
         raise click.UsageError("--evidence FILE: name the evidence that the answer was given (evidence --json).")
     evidence = _json_object(read_text(evidence_file))

@@ -24,6 +24,7 @@ from indexerd.cli.paging import call_whole
 from indexerd.cli.place import here
 from indexerd.cli.plain import escape
 from indexerd.cli.reaching import Result
+from indexerd.cli.tracing import ASKED, trace_of, write_trace
 from indexerd.errors import RequestError
 
 # Parameters of the socket that are typed as flags.
@@ -111,12 +112,15 @@ def speaking_of_flags() -> Iterator[None]:
 @click.option("--context", metavar="LINES", default="", help="Widen blocks by lines, or to their `section`.")
 @click.option("--min-coverage", type=click.FloatRange(0, 1), metavar="X", help="Least share of the question's words.")
 @click.option("--max-per-document", type=click.IntRange(1), metavar="N", help="Blocks a document may give (2).")
+@click.option("--trace", "trace_file", metavar="FILE", help="Write how it was found, stage by stage, as JSON.")
 @click.option("--conflicts", is_flag=True, help="Say what the blocks disagree on.")
 @filtering
 @as_json
 @_no_local
 @selecting
-def evidence_command(text: tuple[str, ...], is_json: bool, no_local: bool, **flags: object) -> int:
+def evidence_command(
+    text: tuple[str, ...], trace_file: str | None, is_json: bool, no_local: bool, **flags: object
+) -> int:
     """Print cited evidence within a budget, ready for a model.
 
     A guard says how it may be used; the blocks are exact lines of the documents, each with its citation.
@@ -130,7 +134,10 @@ def evidence_command(text: tuple[str, ...], is_json: bool, no_local: bool, **fla
         if asking.here:
             asking.globs += here_globs(backend.call("status"), place.cwd)
         params = {**asking.params(), **{name: value for name, value in extra.items() if value is not None}}
-        result = backend.call("evidence", {**params, **({"context": context} if context else {})})
+        traced = ASKED if trace_file else {}
+        result = backend.call("evidence", {**params, **traced, **({"context": context} if context else {})})
+    if trace_file:
+        write_trace(trace_file, trace_of(result))
     return _print_evidence(result, is_json=is_json, narrowed=asking.is_narrowed)
 
 

@@ -9,7 +9,7 @@ See: docs/operations.md (replay), docs/protocol.md (answers from the past).
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple, cast
 
 import click
@@ -20,7 +20,8 @@ from indexerd.cli.options import as_json, selecting, take_selection
 from indexerd.cli.paging import call_whole
 from indexerd.cli.place import here
 from indexerd.cli.plain import count, escape, flatten
-from indexerd.cli.reaching import Result
+from indexerd.cli.reaching import Backend, Result
+from indexerd.cli.tracing import STAGES, check_trace, evidence_in, trace_of
 from indexerd.errors import RequestError
 
 # Of the answer, not in it: when and how long, where on this disk; times of files and the disk's state have no history.
@@ -48,7 +49,7 @@ class Difference(NamedTuple):
 def replay_command(file: str, is_json: bool, **flags: object) -> int:
     """Ask a saved result (`query --json`, `evidence --json`) again of its generation; say whether it is identical.
 
-    FILE may be - for standard input.
+    Of a trace (`evidence --trace`) it says at which stage it differs first. FILE may be - for standard input.
     """
     saved = _saved(file)
     request = dict(cast("Result", saved["request"]))
@@ -56,12 +57,15 @@ def replay_command(file: str, is_json: bool, **flags: object) -> int:
     asked = {**request, "generation": saved["generation"], "store_id": saved["store_id"]}
     with asking_backend(take_selection(flags), here(), allow_local=True) as backend:
         now = call_whole(backend, method, asked)
-    differences = list(_differences(_compared(saved), _compared(now)))
+        again = _traced(backend, saved, now) if "trace" in saved else now
+    differences = list(_differences(_compared(saved), _compared(again)))
+    stage = _stage(differences) if "trace" in saved else None
     about = cast("Result", now["historical"])
     verdict = _verdict(bool(differences), about)
     if is_json:
         report = {
             "verdict": verdict,
+            **({"stage": stage} if "trace" in saved else {}),
             "generation": now["generation"],
             "changed": about["changed"],
             "erased": about["erased"],
@@ -69,7 +73,7 @@ def replay_command(file: str, is_json: bool, **flags: object) -> int:
         }
         write(1, (json.dumps(report, ensure_ascii=True, separators=(",", ":")) + "\n").encode())
     else:
-        lines = _told(verdict, about, now["generation"], differences)
+        lines = _told(verdict, about, now["generation"], differences, stage)
         write(1, "".join(f"{line}\n" for line in lines).encode("utf-8", "backslashreplace"))
     return 0 if verdict == "identical" else 1
 
@@ -85,7 +89,8 @@ def _saved(file: str) -> Result:
         saved = json.loads(data)
     except ValueError as error:
         raise RequestError(f"{file}: no JSON ({error}): save the output of `indexerd evidence --json`") from error
-    if not isinstance(saved, dict) or not isinstance(saved.get("hits"), list):
+    is_known = isinstance(saved, dict) and ("trace" in saved or isinstance(saved.get("hits"), list))
+    if not is_known:
         raise RequestError(f"{file}: no result of query or evidence: save the output of `indexerd evidence --json`")
     request = saved.get("request")
     names = {"generation": int, "store_id": str}
@@ -95,6 +100,8 @@ def _saved(file: str) -> Result:
         or not all(isinstance(saved.get(name), kind) for name, kind in names.items())
     ):
         raise RequestError(f"{file}: this result does not say what was asked of which store: it cannot be replayed")
+    if "trace" in saved:
+        check_trace(saved, file)
     return cast("Result", saved)
 
 
@@ -107,9 +114,31 @@ def _bytes_of(file: str) -> bytes:
     return data
 
 
+def _traced(backend: Backend, saved: Result, now: Result) -> Result:
+    """Return the trace of a reply with what a model answered then, checked again."""
+    trace = trace_of(now) | {"model": saved["model"]}
+    if saved["citations"] is None:
+        return trace
+    asked = {"answer": cast("Result", saved["model"])["answered"], "evidence": evidence_in(saved)}
+    roles = cast("Result", saved["request"])["roles"]
+    return trace | {"citations": backend.call("check", {**asked, "roles": roles})}
+
+
+def _stage(differences: Sequence[Difference]) -> str | None:
+    """Return the first stage in which there is a difference; `request` for what comes before all of them."""
+    found = {one.where.partition(".")[0].partition("[")[0] for one in differences}
+    return next((name for name in (*STAGES,) if name in found), "request" if found else None)
+
+
 def _compared(result: Result) -> Result:
     """Return what of a result must be the same."""
     kept = {name: value for name, value in result.items() if name not in _OUTSIDE}
+    if "trace" in result:
+        sources = cast("list[Result]", result["sources"])
+        report = result["citations"]
+        kept["sources"] = [_sides(one) for one in sources]
+        kept["citations"] = _compared(report | {"hits": []}) if isinstance(report, dict) else report
+        return kept
     hits = cast("list[Result]", result["hits"])
     if "conflicts" in result:
         # By what a conflict is settled may be the time of a file.
@@ -144,7 +173,9 @@ def _verdict(differs: bool, about: Result) -> Verdict:
     return "changed" if about["changed"] else "different"
 
 
-def _told(verdict: Verdict, about: Result, generation: object, differences: list[Difference]) -> Iterator[str]:
+def _told(
+    verdict: Verdict, about: Result, generation: object, differences: list[Difference], stage: str | None
+) -> Iterator[str]:
     if verdict == "identical":
         yield f"identical (generation {generation})"
         return
@@ -154,7 +185,7 @@ def _told(verdict: Verdict, about: Result, generation: object, differences: list
         "changed": f"changed: {'; '.join(map(str, cast('list[str]', about['changed'])))}",
         "different": f"different (generation {generation})",
     }
-    yield escape(reasons[verdict])
+    yield escape(reasons[verdict]) + (f": {stage}" if stage else "")
     for one in differences[:_SHOWN]:
         yield f"  {escape(one.where)}: {_brief(one.saved)} was saved, now {_brief(one.now)}"
     if len(differences) > _SHOWN:
