@@ -10,19 +10,22 @@ See: docs/operations.md (doctor).
 import json
 import os
 import stat
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple, cast
 
 import click
 
+from indexerd import __version__
 from indexerd.cli.answering import write
 from indexerd.cli.options import as_json, selecting, take_selection
 from indexerd.cli.paging import all_documents
 from indexerd.cli.place import Place, here
 from indexerd.cli.plain import escape
 from indexerd.cli.reaching import Backend, Result, Selection, find_daemon, local_config
+from indexerd.cli.sockets import present_sockets
+from indexerd.client import Client
 from indexerd.config import Config
-from indexerd.errors import ConfigError, IndexerdError, NotFoundError
+from indexerd.errors import BusyError, ConfigError, IndexerdError, NotFoundError, UnreachableError
 
 # Below this many watches a folder of notes with a few projects beside it does not fit.
 _FEW_WATCHES = 8_192
@@ -53,6 +56,10 @@ _PROBLEM_REMEDIES = {
     "socket_lost": "nothing, it is made anew; if something else stands there, remove it",
     "upkeep_failed": "free space, or whatever it names; it is tried again by itself",
 }
+# What kernels and file systems keep back, and room for a few publishes of a large folder.
+_ENOUGH_BYTES = 128 << 20
+_PROBE_SECONDS = 2.0
+_NO_DAEMON_REMEDY = "name a daemon with --profile or --socket, or start one: indexerd watch ROOT"
 _ROOT_REMEDY = "mend it, then restart: from the next start on nothing below this root is looked at until then"
 _DOCUMENT_REMEDIES = {
     "undecodable": "save it as UTF-8: until then words with other bytes are not found",
@@ -65,9 +72,10 @@ class Finding(NamedTuple):
     """One thing that is not as it should be.
 
     Attributes:
-        area: `settings`, `folders`, `limits`, `store`, `daemon`, `skipped`, `held`, `withheld`, `unsafe`, `document`.
+        area: `settings`, `folders`, `limits`, `sockets`, `mounts`, `disk`, `versions`, `store`, `daemon`, `skipped`,
+            `held`, `withheld`, `unsafe`, `document`.
         what: What is wrong, and where.
-        remedy: What now.
+        remedy: What now; never empty.
     """
 
     area: str
@@ -89,8 +97,8 @@ def doctor_command(is_json: bool, **flags: object) -> int:
         write(1, (json.dumps([one._asdict() for one in findings], ensure_ascii=True) + "\n").encode())
     else:
         for one in findings:
-            remedy = f"\n    {escape(one.remedy)}" if one.remedy else ""
-            write(1, f"{one.area:<9} {escape(one.what)}{remedy}\n".encode("utf-8", "backslashreplace"))
+            lines = f"{one.area:<9} {escape(one.what)}\n    {escape(one.remedy)}\n"
+            write(1, lines.encode("utf-8", "backslashreplace"))
         write(2, b"" if findings else b"nothing to report\n")
     return 1 if findings else 0
 
@@ -99,14 +107,18 @@ def examine(selection: Selection, place: Place) -> Iterator[Finding]:
     """Examine everything around one watch set."""
     yield from limits(_read_limit)
     yield from _runtime_folder(place)
+    yield from stale_sockets(present_sockets(place.environ, place.uid))
     try:
         backend = find_daemon(selection, place)
     except IndexerdError as error:
-        yield Finding("daemon", str(error), "")
+        yield Finding("daemon", str(error), _NO_DAEMON_REMEDY)
         return
     if backend is not None:
         try:
-            yield from _settings_findings(backend.call("status"), place)
+            status = backend.call("status")
+            yield from _settings_findings(status, place)
+            yield from version_findings(status)
+            yield from disk_findings(str(status.get("state_dir") or "/"))
             yield from daemon_findings(backend)
         finally:
             backend.close()
@@ -135,10 +147,11 @@ def _without_daemon(selection: Selection, place: Place) -> Iterator[Finding]:
         yield from (Finding("settings", problem, f"edit {place.places.config_file}") for problem in error.problems)
         return
     except IndexerdError as error:
-        yield Finding("daemon", str(error), "")
+        yield Finding("daemon", str(error), _NO_DAEMON_REMEDY)
         return
     yield from (Finding("settings", problem, _ROOT_REMEDY) for problem in config.root_problems)
     yield from root_findings(config)
+    yield from disk_findings(config.state_dir)
     yield from state_findings(config.state_dir, place.uid)
     if os.path.isdir(config.state_dir):
         yield from content_findings(config)
@@ -190,7 +203,8 @@ def _private_folder(folder: str, uid: int, what: str) -> Iterator[Finding]:
     except FileNotFoundError:
         return
     except OSError as error:
-        yield Finding("folders", f"{folder}: {what} cannot be looked at ({error.strerror})", "")
+        cause = f"{folder}: {what} cannot be looked at ({error.strerror})"
+        yield Finding("folders", cause, "give yourself the right to look into the folders above it")
         return
     if not stat.S_ISDIR(found.st_mode):
         yield Finding("folders", f"{folder}: {what} is not a folder", f"remove it: rm {folder}")
@@ -200,8 +214,72 @@ def _private_folder(folder: str, uid: int, what: str) -> Iterator[Finding]:
         yield Finding("folders", f"{folder}: others can look into {what}", f"chmod 700 {folder}")
 
 
+def stale_sockets(sockets: Iterable[str]) -> Iterator[Finding]:
+    """Name the sockets that no daemon listens at any more: what kill -9 leaves."""
+    for socket in sockets:
+        try:
+            Client(socket, timeout_seconds=_PROBE_SECONDS).close()
+        except UnreachableError:
+            what = f"{socket}: nobody listens at this socket; a daemon ended without removing it"
+            yield Finding("sockets", what, f"start that daemon again, it takes its socket over; or rm {socket}")
+        except BusyError:
+            continue
+
+
+def version_findings(status: Result) -> Iterator[Finding]:
+    """Compare the version of a daemon that runs with that of this program."""
+    running = status.get("version", "an older one")
+    if running != __version__:
+        what = f"the daemon that runs is version {running}, this program is {__version__}"
+        yield Finding("versions", what, "start it again: indexerd stop, then indexerd watch as before")
+
+
+def disk_findings(folder: str) -> Iterator[Finding]:
+    """Look whether a publish and a merge have room where the index lies."""
+    while not os.path.isdir(folder) and folder != "/":
+        folder = os.path.dirname(folder)
+    try:
+        found = os.statvfs(folder)
+    except OSError as error:
+        yield Finding("disk", f"{folder}: {error.strerror}", "look at that disk; without it nothing can be published")
+        return
+    free = found.f_bavail * found.f_frsize
+    if found.f_flag & os.ST_RDONLY:
+        yield Finding("disk", f"{folder}: mounted read-only", "mount it writable, or name another place: --state-dir")
+    elif free < _ENOUGH_BYTES:
+        what = f"{folder}: {free >> 20:,} MiB are free where the index lies; a merge needs as much as the index takes"
+        yield Finding(
+            "disk", what, "free some space; until then publishes may fail, and nothing that was published is lost"
+        )
+    elif found.f_files and not found.f_favail:
+        yield Finding(
+            "disk", f"{folder}: no file can be made any more (inodes)", "remove files that nobody needs there"
+        )
+
+
+def mount_findings(config: Config, mounts: bytes) -> Iterator[Finding]:
+    """Name the roots on a file system that does not report what other machines change.
+
+    Args:
+        config: Whose roots.
+        mounts: The kernel's mount list.
+    """
+    from indexerd.sync.roots import is_remote, parse_mounts  # noqa: PLC0415 - only where no daemon says it
+
+    known = parse_mounts(mounts)
+    for root in config.roots:
+        if is_remote(known, os.path.realpath(os.fsencode(root.path))):
+            what = f"{root.path}: a network file system, which does not report what other machines change"
+            yield Finding(
+                "mounts", what, "nothing: it is looked at every 10 seconds and by each query; a local copy is quicker"
+            )
+
+
 def root_findings(config: Config) -> Iterator[Finding]:
     """Look at each root."""
+    from indexerd.sync.roots import read_mounts  # noqa: PLC0415 - as above
+
+    yield from mount_findings(config, read_mounts())
     for root in config.roots:
         if not os.path.isdir(root.path):
             yield Finding(
@@ -262,7 +340,11 @@ def document_findings(backend: Backend) -> Iterator[Finding]:
     """Name what the safety gate holds back, and what could not be read as its author meant it."""
     for document in all_documents(backend):
         for problem in cast("list[str]", document.get("problems") or []):
-            yield Finding("document", f"{document['source_path']}: {problem}", _DOCUMENT_REMEDIES.get(problem, ""))
+            yield Finding(
+                "document",
+                f"{document['source_path']}: {problem}",
+                _DOCUMENT_REMEDIES.get(problem, "mend the document"),
+            )
         for finding in cast("list[Mapping[str, object]]", document["unsafe"] or []):
             what = f"{document['source_path']}:{finding['line']}: {finding['pattern']}"
             yield Finding("unsafe", what, 'if it is harmless: [[rules]] match = "PATH" safety = "allow"')

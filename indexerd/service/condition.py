@@ -9,6 +9,7 @@ See: docs/protocol.md (status, sync, metrics), docs/operations.md.
 
 from collections.abc import Sequence
 
+from indexerd import __version__
 from indexerd.errors import StoreLockedError
 from indexerd.protocol import PROTOCOL_VERSION
 from indexerd.protocol.fields import Fields
@@ -85,6 +86,7 @@ class Condition:
             "socket": printable_path(identity.socket) if identity.socket is not None else None,
             "state_dir": printable_path(identity.state_dir),
             "pid": identity.pid,
+            "version": __version__,
             **self._parts.extra_status(),
         }
 

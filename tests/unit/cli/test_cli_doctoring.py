@@ -1,13 +1,27 @@
 """What doctor finds, each with a remedy."""
 
+import ast
+import errno
 import os
 import re
+import socket
+import types
 from pathlib import Path
 
 import pytest
 
+from indexerd import __version__
 from indexerd.cli import doctoring
-from indexerd.cli.doctoring import daemon_findings, limits, root_findings, state_findings
+from indexerd.cli.doctoring import (
+    daemon_findings,
+    disk_findings,
+    limits,
+    mount_findings,
+    root_findings,
+    stale_sockets,
+    state_findings,
+    version_findings,
+)
 from indexerd.config import Given, Places, parse_config
 
 
@@ -46,6 +60,79 @@ def test_low_kernel_limits_are_told_with_the_command_that_raises_them(figures, a
     found = list(limits(figures.get))
     assert [one.area for one in found] == areas
     assert all("sysctl" in one.remedy for one in found)
+
+
+def test_a_socket_that_nobody_listens_at_is_told(tmp_path):
+    """What a killed daemon left is named; one that is listened at is none, and neither is left out for the other."""
+    stale, living = str(tmp_path / "a.sock"), str(tmp_path / "b.sock")
+    with socket.socket(socket.AF_UNIX) as dead:
+        dead.bind(stale)
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(living)
+        listening.listen()
+        found = list(stale_sockets([stale, living]))
+    assert [one.what.partition(":")[0] for one in found] == [stale]
+    assert f"rm {stale}" in found[0].remedy
+
+
+@pytest.mark.parametrize(
+    ("figures", "told"),
+    [
+        ({}, None),
+        ({"f_bavail": 1_000}, "3 MiB are free"),
+        ({"f_flag": os.ST_RDONLY}, "read-only"),
+        ({"f_favail": 0}, "inodes"),
+        # Some file systems count no inodes.
+        ({"f_favail": 0, "f_files": 0}, None),
+    ],
+)
+def test_a_full_or_read_only_disk_is_told(tmp_path, monkeypatch, figures, told):
+    """Where the index lies, or would lie: the nearest folder that exists is looked at."""
+    whole = {"f_bavail": 10**6, "f_frsize": 4096, "f_flag": 0, "f_files": 100, "f_favail": 50, **figures}
+    asked = []
+    monkeypatch.setattr(os, "statvfs", lambda path: asked.append(path) or types.SimpleNamespace(**whole))
+    found = list(disk_findings(str(tmp_path / "not" / "yet")))
+    assert asked == [str(tmp_path)]
+    assert [one.area for one in found] == ["disk"] * bool(told)
+    assert all(told in one.what and one.remedy for one in found)
+
+
+def test_a_disk_that_does_not_answer_is_told(tmp_path, monkeypatch):
+    """An error of the disk is a finding and not the end of the examination."""
+
+    def fail(path):
+        raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr(os, "statvfs", fail)
+    assert ["Input/output error" in one.what for one in disk_findings(str(tmp_path))] == [True]
+
+
+def test_a_daemon_of_another_version_is_told():
+    """After an upgrade the old daemon runs on: it is named with both versions; one too old to say is, too."""
+    assert list(version_findings({"version": __version__})) == []
+    (found,) = version_findings({"version": "0.0.1"})
+    assert "0.0.1" in found.what
+    assert __version__ in found.what
+    assert "an older one" in next(version_findings({})).what
+
+
+def test_a_root_on_a_network_mount_is_told(tmp_path):
+    """Those that report what other machines change are none."""
+    line = b"1 0 0:1 / %s rw - %s source rw\n"
+    config = make_config(tmp_path, tmp_path)
+    for kind, count in ((b"nfs4", 1), (b"fuse.sshfs", 1), (b"ext4", 0)):
+        found = list(mount_findings(config, line % (os.fsencode(tmp_path), kind)))
+        assert [one.area for one in found] == ["mounts"] * count
+
+
+def test_each_finding_says_what_now(tmp_path, monkeypatch):
+    """No finding anywhere in the module is made without a next step."""
+    tree = ast.parse(Path(doctoring.__file__).read_text())
+    made = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Finding"]
+    assert len(made) > 15
+    for call in made:
+        assert len(call.args) == 3, ast.unparse(call)
+        assert not (isinstance(call.args[2], ast.Constant) and not call.args[2].value), ast.unparse(call)
 
 
 def test_missing_roots_are_findings(tmp_path):
