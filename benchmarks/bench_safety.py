@@ -3,8 +3,9 @@
 Usage: python benchmarks/bench_safety.py --data DIR
 
 DIR holds `deepset`, `bipia`, `notinject`, `benign-security-docs` and ordinary corpora (`tldr`, `tidb-docs-zh`,
-`rust-rfcs`, `rust-book`); an absent one is said to be. The phrases were tuned on the even-numbered injections of
-deepset and the training part of bipia; the odd ones and the test part were never looked at, and are printed apart.
+`rust-rfcs`, `rust-book`, `win32`, `cpp-docs`); an absent one is said to be. The phrases were tuned on the even-numbered
+injections of deepset, the training part of bipia, and what they held back of ordinary corpora; the odd ones and the
+test part were never looked at, and are printed apart.
 """
 
 import argparse
@@ -17,7 +18,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from indexerd.access import scan_text, scan_texts
 
-ORDINARY = ("tldr", "tidb-docs-zh", "rust-rfcs", "rust-book")
+ORDINARY = ("tldr", "tidb-docs-zh", "rust-rfcs", "rust-book", "win32", "cpp-docs")
 # What a writer could send to make the gate slow: cues without end, with and without marks between them.
 HOSTILE = (
     "ignore ",
@@ -49,8 +50,13 @@ def report(name, texts, wanted):
     if not texts:
         print(f"{name:34} {'absent':>16}")
         return
-    held = sum(map(bool, scan_texts(texts)))
+    found = scan_texts(texts)
+    held = sum(map(bool, found))
     print(f"{name:34} {f'{held} of {len(texts)}':>16} {100 * held / len(texts):7.2f}  {wanted}")
+    for text, findings in zip(texts, found, strict=True):
+        if findings and name.endswith(", documents"):
+            line = text.split("\n")[findings[0].line - 1].strip()
+            print(f"    {findings[0].pattern}: {line[:100]}")
 
 
 def deepset(data):
@@ -84,7 +90,7 @@ def security(data):
 
 
 def ordinary(data):
-    """Documentation, by document and by paragraph."""
+    """Documentation, by document, each of which that is held back is shown, and by paragraph."""
     for name in ORDINARY:
         texts = files(data / name)
         yield f"{name}, documents", texts, "0"

@@ -1,6 +1,6 @@
 """Text as a model reads it: without what hides an instruction from a plain search.
 
-Owns: which characters are invisible, which look like others, and text smuggled in invisible characters.
+Owns: which characters are invisible, which look like others, text smuggled in invisible characters or in base64.
 Knows nothing of: instructions, documents.
 Invariants: 1. line feeds stay what and where they are, so that lines can be counted in the result. 2. plain text costs
     one search.
@@ -8,9 +8,12 @@ Purity: pure.
 See: docs/threat-model.md (safety gate).
 """
 
+import base64
 import re
+import string
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from functools import cache
 from typing import NamedTuple
 
@@ -18,6 +21,8 @@ import numpy as np
 import numpy.typing as npt
 
 _TAG_BASE = 0xE0000
+# No phrase of the lists is said in fewer characters of it.
+_SHORTEST_BASE64 = 24
 _FOREIGN = "\u0370-\u03ff\u0400-\u052f\u0530-\u058f\u13a0-\u13f5"  # Greek, Cyrillic, Armenian, Cherokee
 _MARKS = (
     "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0e"
@@ -103,6 +108,24 @@ def reveal(text: str) -> Revealed:
     plain = _SELECTORS.sub(_selected_bytes, plain)
     plain = _TAGS.sub(lambda match: "".join(chr(ord(tag) - _TAG_BASE) for tag in match[0]), plain)
     return _readings(unicodedata.normalize("NFKC", _INVISIBLE.sub("", plain)), hidden_at)
+
+
+def encoded_in(data: bytes) -> Iterator[tuple[int, str]]:
+    """Yield what stands in base64 and decodes to a line of text, with its place."""
+    breaks = np.flatnonzero(~_base64().take(np.frombuffer(data, np.uint8)))
+    edges = np.concatenate(([-1], breaks, [len(data)]))
+    for at in np.flatnonzero(np.diff(edges) > _SHORTEST_BASE64).tolist():
+        start, run = int(edges[at]) + 1, data[int(edges[at]) + 1 : int(edges[at + 1])]
+        with suppress(ValueError):
+            text = base64.b64decode(run + b"=" * (-len(run) % 4)).decode()
+            if text.replace("\n", " ").isprintable():
+                yield start, text.replace("\n", " ")
+
+
+@cache
+def _base64() -> npt.NDArray[np.bool_]:
+    """Return which bytes stand in base64, padding aside."""
+    return np.array([chr(byte) in f"{string.ascii_letters}{string.digits}+/" for byte in range(256)])
 
 
 def _readings(plain: str, hidden_at: int) -> Revealed:

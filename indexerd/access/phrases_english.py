@@ -156,7 +156,7 @@ PHRASES = (
         "role",
         "act as ",
         "<(?:please |now |human: )?(?:you )?(?:now )?(?:act|behave) as (?:if|though|an? |the |two )"
-        r"[^.!?:;\n`]{1,60}(?:[.:,]| and )(?:\s|\Z)",
+        r"(?!gateway|proxy|bridge)[^.!?:;\n`]{1,60}(?:[.:,]| and )(?:\s|\Z)",
     ),
     Phrase(
         "role",
@@ -205,7 +205,7 @@ PHRASES = (
     Phrase(
         "jailbreak",
         "anything now|developer mode",
-        "(?:do anything now|developer mode (?:is )?(?:enabled|activated))",
+        r"(?:(?<!have\sto\s)do anything now|developer mode (?:is )?(?:enabled|activated)(?! on\b)(?!,))",
     ),
     Phrase(
         "jailbreak",
@@ -336,8 +336,9 @@ PHRASES = (
         "steer_reply",
         "your ",
         "<(?:please |also |kindly |do not forget to |don't forget to |make sure to |ensure (?:that )?(?:you )?"
-        r"|remember to )?{add}\b[^.!?\n]{0,110}?\byour (?:\w{1,12} )?{reply}\b(?! (?:time|code|body|header|object"
-        "|status|data|key|choices?|sheet|field|message|file|handler|class|type|model|here|in the))",
+        r"|remember to )?{add}\b[^.!?\n]{0,110}?\b(?<!for\s)(?<!header\sin\s)your (?:\w{1,12} )?{reply}\b"
+        "(?! (?:time|code|body|header|object|status|data|key|choices?|sheet|field|message|file|handler|class|type|model"
+        "|here|in the|when the agent))",
     ),
     Phrase(
         "execute",

@@ -15,7 +15,7 @@ from functools import cache
 from itertools import accumulate
 
 from indexerd.access.cues import CueFilter
-from indexerd.access.disguise import reveal, suspects
+from indexerd.access.disguise import encoded_in, reveal, suspects
 from indexerd.access.phrases import Pattern, compile_phrases, compiled
 from indexerd.access.phrases_english import PHRASES as ENGLISH
 from indexerd.access.phrases_english import WORDS as ENGLISH_WORDS
@@ -23,7 +23,7 @@ from indexerd.access.phrases_other import PHRASES as OTHER
 from indexerd.access.phrases_other import WORDS as OTHER_WORDS
 from indexerd.model import UnsafeFinding
 
-SAFETY_VERSION = 1
+SAFETY_VERSION = 2
 
 # No phrase reaches further from its cue: the longest gaps of one phrase add up to less.
 _REACH = 260
@@ -92,13 +92,28 @@ def _scan_batch(readings: Sequence[_Reading], results: list[tuple[UnsafeFinding,
     encoded = [reading.encode(errors="replace") for _, reading in readings]
     # A zero byte between texts is in no cue.
     starts = list(accumulate((len(part) + 1 for part in encoded), initial=0))
+    joined = b"\0".join(encoded)
     cues: dict[int, set[str]] = {}
-    for at, cue in _filter().find(b"\0".join(encoded)):
+    for at, cue in _filter().find(joined):
         cues.setdefault(bisect_right(starts, at) - 1, set()).add(cue)
     for place, found in cues.items():
         index, reading = readings[place]
         findings = {*results[index], *_scan(reading.lower(), sorted(found))}
         results[index] = tuple(sorted(findings)[:_MAX_FINDINGS])
+    _add_encoded(joined, starts, readings, results)
+
+
+def _add_encoded(
+    joined: bytes, starts: Sequence[int], readings: Sequence[_Reading], results: list[tuple[UnsafeFinding, ...]]
+) -> None:
+    """Add what stands in base64, under the line where it stands."""
+    for at, text in encoded_in(joined):
+        place = bisect_right(starts, at) - 1
+        line = joined.count(b"\n", starts[place], at) + 1
+        cues = {cue for _, cue in _filter().find(text.encode())}
+        found = {finding._replace(line=line) for finding in _scan(text.lower(), sorted(cues))}
+        index = readings[place][0]
+        results[index] = tuple(sorted({*results[index], *found})[:_MAX_FINDINGS])
 
 
 def _scan(reading: str, cues: Sequence[str]) -> Iterator[UnsafeFinding]:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from indexerd.model import MetadataValue
 
-FRONT_MATTER_VERSION = 1
+FRONT_MATTER_VERSION = 2
 
 _MAX_CHARS = 64 * 1024
 
@@ -23,6 +23,8 @@ _CLOSING = re.compile(r"\n(?:---|\.\.\.)[ \t]*+\r?(?:\n|\Z)")
 _KEY_LINE = re.compile(
     r"^[ \t\-]*+[\"']?([^\s#\"':,\[\]{}\-][^\n\"':]{0,100}?)[\"']?[ \t]*+:(?=[ \t\r\n]|\Z)", re.MULTILINE
 )
+# A block may be one mapping in braces, as JSON is: there keys follow a brace or a comma, wherever they stand.
+_KEY_IN_BRACES = re.compile(r"[{,]\s*+[\"']?([^\s\"':,\[\]{}][^\n\"':,\[\]{}]{0,100}?)[\"']?[ \t]*+:")
 
 
 class FrontMatter(NamedTuple):
@@ -68,7 +70,7 @@ def _unclosed(text: str, start: int) -> FrontMatter:
     """Treat an open block as text, but believe its keys: a half-saved acl must not show the document to everybody."""
     blank = re.compile(r"\n[ \t\r]*+\n").search(text, start)
     top = text[start : min(blank.start() if blank else len(text), start + _MAX_CHARS)]
-    if _KEY_LINE.match(top) is None:
+    if _KEY_LINE.match(top) is None and _KEY_IN_BRACES.match(top) is None:
         return _NONE
     return FrontMatter(0, "", {}, _key_lines(top), "bad_front_matter")
 
@@ -89,4 +91,5 @@ def _read_block(block: str, end: int) -> FrontMatter:
 
 def _key_lines(block: str) -> tuple[str, ...]:
     """Return what look like top-level keys, for a block that cannot be parsed."""
-    return tuple(dict.fromkeys(match.rstrip() for match in _KEY_LINE.findall(block)))
+    found = (*_KEY_LINE.findall(block), *_KEY_IN_BRACES.findall(block))
+    return tuple(dict.fromkeys(match.rstrip() for match in found))

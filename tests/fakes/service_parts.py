@@ -126,7 +126,7 @@ class SmallHouse:
         )
 
     def write(self, name, text):
-        self.sources.write(name, text.encode())
+        self.sources.write(name, text if isinstance(text, bytes) else text.encode())
 
     def save(self, files, deleted=()):
         for name, text in files.items():

@@ -16,13 +16,13 @@ VERSIONS = Versions("test analyzer", 1)
 ROOTS = (Root(label="docs", path="/docs"),)
 
 
-def make_segment(files: Mapping[str, str], deleted: Sequence[str] = ()) -> Segment:
+def make_segment(files: Mapping[str, str | bytes], deleted: Sequence[str] = ()) -> Segment:
     return _segment(tuple(files.items()), tuple(deleted))
 
 
 @lru_cache(maxsize=256)
-def _segment(files: tuple[tuple[str, str], ...], deleted: tuple[str, ...]) -> Segment:
-    named = [(SourcePath(path), text.encode()) for path, text in files]
+def _segment(files: tuple[tuple[str, str | bytes], ...], deleted: tuple[str, ...]) -> Segment:
+    named = [(SourcePath(path), text if isinstance(text, bytes) else text.encode()) for path, text in files]
     return build_segment(named, SETTINGS, [SourcePath(path) for path in deleted])
 
 

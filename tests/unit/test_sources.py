@@ -1,5 +1,6 @@
 """Reading beneath a root: nothing else, nothing torn, no waiting, and the right reason when it fails."""
 
+import ctypes
 import os
 import socket
 import threading
@@ -190,6 +191,40 @@ def test_a_folder_swapped_for_a_link_never_leads_outside(folder, tmp_path):
     texts = {read.data for read in found if hasattr(read, "data")}
     assert texts == {b"inside"}
     assert "ENOTDIR" not in {read.detail for read in found if hasattr(read, "detail")}
+
+
+_EXCHANGE = 2
+_SWAPS = 100_000 if os.environ.get("INDEXERD_TEST_SIZE") == "large" else 5_000
+
+
+@pytest.mark.parametrize("way", [subject._open_in_kernel, subject._open_by_walking], ids=["kernel", "walking"])
+@pytest.mark.parametrize("swapped", ["sub", "sub/a.md"], ids=["folder", "file"])
+def test_no_exchange_of_names_at_any_moment_leads_outside(folder, tmp_path, monkeypatch, way, swapped):
+    """One call of the kernel puts a link where the file or its folder was; a read gives the file or nothing."""
+    exchange = getattr(ctypes.CDLL(None), "renameat2", None)
+    if exchange is None:
+        pytest.skip("this kernel does not have renameat2")
+    monkeypatch.setattr(subject, "open_beneath", way)
+    outside = tmp_path / "outside"
+    for place, text in ((folder / "sub", "inside"), (outside, "outside")):
+        place.mkdir()
+        (place / "a.md").write_text(text)
+    link = folder / "link"
+    link.symlink_to(outside if swapped == "sub" else outside / "a.md")
+    names = [os.fsencode(path) for path in (link, folder / swapped)]
+
+    def swap():
+        for _ in range(_SWAPS):
+            assert exchange(-100, names[0], -100, names[1], _EXCHANGE) == 0
+
+    sources, found = tree(folder), []
+    swapper = threading.Thread(target=swap)
+    swapper.start()
+    while swapper.is_alive() or not found:
+        found.append(sources.read(SourcePath("sub/a.md")))
+    swapper.join()
+    assert {read.data for read in found if hasattr(read, "data")} <= {b"inside"}
+    assert {read.code for read in found if hasattr(read, "code")} <= {"source_escapes_root", "source_missing"}
 
 
 def test_no_descriptor_is_left_open(folder):

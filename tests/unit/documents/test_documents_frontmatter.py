@@ -56,6 +56,10 @@ def test_an_empty_block_is_a_block():
         "\tacl: [b]\n",
         "acl: [b]\n- x\n",
         "- acl: [b]\n",
+        '{"title": "x", "acl": ["b"\n',
+        '{"title":"x","acl":["b"}\n',
+        '{\n"title":"x",\n"acl":["b"}\n',
+        "{title: x, acl: [b]\n",
     ],
 )
 def test_a_bad_block_is_flagged_and_names_its_keys(block):
@@ -94,6 +98,7 @@ def test_an_open_block_is_text_whose_keys_are_believed():
     found = read_front_matter("---\nacl: [hr]\ntitle: T\n\n# Salaries\n")
     assert (found.end, found.problem) == (0, "bad_front_matter")
     assert found.unread_keys == ("acl", "title")
+    assert read_front_matter('---\n{"acl": ["hr"],\n\n# Salaries\n').unread_keys == ("acl",)
 
 
 def test_deep_nesting_is_refused_before_it_costs():
