@@ -11,12 +11,12 @@ See: docs/grounding.md (check).
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
 from indexerd.digests import content_hash, evidence_set_id
 from indexerd.grounding.answers import Answer, AnswerCitation, AnswerClaim, Evidence, EvidenceBlock
-from indexerd.grounding.claims import links
+from indexerd.grounding.claims import links, spoken
 from indexerd.grounding.support import Support, support_of
 
 ProofState = Literal["fresh", "moved", "changed", "gone", "not_valid"]
@@ -89,8 +89,15 @@ def check_answer(answer: Answer, evidence: Evidence, prove: Prove, judge: Judge 
     """
     by_label = {block.label: block for block in evidence.blocks}
     proofs = {label: prove(by_label[label]) for label in _cited_labels(answer, by_label)}
-    claims = tuple(_checked(claim, by_label, proofs, judge) for claim in answer.claims)
-    issues = (*_of_answer(answer, evidence), *(issue for claim in claims for issue in claim.issues))
+    linked: dict[str, list[Issue]] = {}
+    for issue in _unknown_links(answer, evidence):
+        linked.setdefault(issue.claim_id, []).append(issue)
+    claims = tuple(
+        replace(claim, issues=(*claim.issues, *linked.pop(claim.claim.claim_id, ())))
+        for claim in (_checked(claim, by_label, proofs, judge) for claim in answer.claims)
+    )
+    apart = (issue for rest in linked.values() for issue in rest)
+    issues = (*_of_answer(answer, evidence), *apart, *(issue for claim in claims for issue in claim.issues))
     held = [claim for claim in claims if claim.claim.is_claim]
     good = sum(not claim.issues and claim.support is not None for claim in held)
     return Report(
@@ -120,10 +127,18 @@ def _of_answer(answer: Answer, evidence: Evidence) -> Iterator[Issue]:
         yield Issue("empty_answer", "", "no claim, and no abstention")
     if not answer.abstained and answer.abstention_reason is not None:
         yield Issue("unexpected_abstention_reason", "", "a reason to abstain, but the answer does not")
+
+
+def _unknown_links(answer: Answer, evidence: Evidence) -> Iterator[Issue]:
+    """Find the links that no block contains, each with the claim that has it."""
     known = "\n".join(block.text for block in evidence.blocks)
-    for link in links(answer.text or "\n".join(claim.text for claim in answer.claims)):
-        if link.target not in known:
-            yield Issue("unknown_link", _claim_at(answer, link.start), f"{link.target} is in no cited source")
+    if answer.text:
+        found = [(_claim_at(answer, link.start), link.target) for link in links(answer.text)]
+    else:
+        found = [(claim.claim_id, link.target) for claim in answer.claims for link in links(claim.text)]
+    for claim_id, target in dict.fromkeys(found):
+        if target not in known:
+            yield Issue("unknown_link", claim_id, f"{target} is in no cited source")
 
 
 def _claim_at(answer: Answer, offset: int) -> str:
@@ -157,11 +172,12 @@ def _checked(
     issues = [Issue(code, claim.claim_id, detail) for code, detail in _integrity(claim, by_label, proofs)]
     found = (_block(citation, by_label) for citation in claim.citations)
     blocks = tuple({block.label: block for block in found if block is not None}.values())
-    support = judge(claim.text, [block.text for block in blocks]) if blocks else None
+    said = spoken(claim.text)
+    support = judge(said, [block.text for block in blocks]) if blocks else None
     found_in: tuple[str, ...] = ()
     if support is None or not bears(support):
         others = (block for label, block in by_label.items() if block not in blocks)
-        found_in = tuple(block.label for block in others if bears(judge(claim.text, [block.text])))
+        found_in = tuple(block.label for block in others if bears(judge(said, [block.text])))
     if support is not None and not bears(support):
         elsewhere = f"; {', '.join(found_in)} would" if found_in else ""
         issues.append(Issue("unsupported_claim", claim.claim_id, f"what it cites does not bear it{elsewhere}"))

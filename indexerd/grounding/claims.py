@@ -56,6 +56,7 @@ _ONE_MARK: Final = re.compile(r"S?(\d{1,4})", re.IGNORECASE)
 _LINK: Final = re.compile(
     r"!?\[[^\]\n]{0,500}\]\(\s*+<?(?P<target>[^\s)>]{1,2000}+)[^)\n]{0,500}+\)|(?P<bare>\bhttps?://[^\s<>()\[\]\"'，。；]+)"
 )
+_CODE: Final = re.compile(r"(?P<ticks>`+)(?!`)[^\n]*?(?<!`)(?P=ticks)(?!`)")
 _FENCED: Final = re.compile(r" {0,3}(?:```|~~~)")
 _EDGES: Final = re.compile(r"^(?:\s*(?:[-*+•>]|\(?\d{1,3}[.)]|#{1,6})\s+)+|^\s*\||\|\s*$|^[*_]{1,3}|[*_]{1,3}$")
 _RULE: Final = re.compile(r"[\s|:*_=-]*")
@@ -109,18 +110,34 @@ def _read(answer: str, span: Span) -> tuple[tuple[Mark, ...], Statement]:
     piece = answer[span.start : span.end]
     if _FENCED.match(piece):
         return (), Statement(piece, span.start, span.end, (), is_claim=True)
-    marks = [mark for match in _MARKS.finditer(piece) for mark in _labels(match, span.start)]
+    marks = [mark for match in _marks(answer, span.start, span.end) for mark in _labels(match)]
     leading = tuple(_leading(answer, span.start, marks))
     start = leading[-1].end if leading else span.start
     start += len(answer[start : span.end]) - len(answer[start : span.end].lstrip())
-    text = _bare(_MARKS.sub("", piece))
+    text = _bare(_unmarked(answer, span))
     labels = tuple(mark.label for mark in marks[len(leading) :])
     return leading, Statement(text, start, span.end, labels, _is_claim(piece, text))
 
 
-def _labels(match: "re.Match[str]", shift: int) -> Iterator[Mark]:
+def _marks(answer: str, start: int, end: int) -> Iterator["re.Match[str]"]:
+    """Yield the marks between two places, save those in code."""
+    code = list(_CODE.finditer(answer, start, end))
+    for match in _MARKS.finditer(answer, start, end):
+        if not any(one.start() < match.start() and match.end() < one.end() for one in code):
+            yield match
+
+
+def _unmarked(answer: str, span: Span) -> str:
+    pieces, at = [], span.start
+    for match in _marks(answer, span.start, span.end):
+        pieces.append(answer[at : match.start()])
+        at = match.end()
+    return "".join([*pieces, answer[at : span.end]])
+
+
+def _labels(match: "re.Match[str]") -> Iterator[Mark]:
     for one in _ONE_MARK.finditer(match["labels"]):
-        yield Mark(f"S{int(one[1])}", shift + match.start(), shift + match.end())
+        yield Mark(f"S{int(one[1])}", match.start(), match.end())
 
 
 def _leading(answer: str, at: int, marks: Iterable[Mark]) -> Iterator[Mark]:
@@ -177,7 +194,7 @@ def _is_row(answer: str, statement: Statement) -> bool:
 
 def mark_spans(answer: str, start: int, end: int) -> tuple[Span, ...]:
     """Return where the marks of one statement stand, brackets included."""
-    return tuple(Span(match.start(), match.end()) for match in _MARKS.finditer(answer, start, end))
+    return tuple(Span(match.start(), match.end()) for match in _marks(answer, start, end))
 
 
 def links(answer: str) -> tuple[Link, ...]:
@@ -186,3 +203,11 @@ def links(answer: str) -> tuple[Link, ...]:
         Link((match["target"] or match["bare"]).rstrip(".,;:!?"), match.start(), match.end())
         for match in _LINK.finditer(answer)
     )
+
+
+def spoken(claim: str) -> str:
+    """Return what a claim says: links and images by their words, without any address."""
+    said = _LINK.sub(
+        lambda match: "" if match["bare"] else match[0][match[0].index("[") + 1 : match[0].index("]")], claim
+    )
+    return said if said.strip() else claim

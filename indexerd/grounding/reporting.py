@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from indexerd.grounding.answers import Answer, AnswerCitation, EvidenceBlock
 from indexerd.grounding.checking import CheckedClaim, Report, bears
-from indexerd.grounding.claims import mark_spans, statements
+from indexerd.grounding.claims import mark_spans, spoken, statements
 from indexerd.grounding.conflicts import Conflict, ConflictSpan, conflicts
 from indexerd.grounding.support import Support, SupportSpan, support_of
 from indexerd.model import LineSpan, parse_citation
@@ -97,7 +97,7 @@ def judged_pair(pair: Mapping[str, object], language: str = "english") -> Json:
     found = statements(claim)
     if found and not any(one.is_claim for one in found):
         return {"band": "not_a_claim", "score": 0.0, "reasons": [], "span": None, "spans": []}
-    return support_json(support_of(claim, passages, language))
+    return support_json(support_of(spoken(claim), passages, language))
 
 
 def _lines(block: EvidenceBlock, start: int, end: int) -> Json:

@@ -1,6 +1,6 @@
 """Text to sentences, in English and Chinese, with their places.
 
-Owns: where a sentence ends: abbreviations, initials, decimals, list items, table rows, fenced code.
+Owns: where a sentence ends: abbreviations, initials, decimals, quotations, list items, table rows, code.
 Knows nothing of: claims, evidence, marks such as `[S1]`.
 Invariants: 1. spans are disjoint, ascending, and hold every character of the text that is not white space. 2. a span
     neither begins nor ends with white space.
@@ -36,6 +36,18 @@ _LISTED: Final = re.compile(r"\s*(?:[-*+•]|\(?\d{1,3}[.)])\s")
 _FENCE: Final = re.compile(r"^ {0,3}(?:```|~~~)", re.MULTILINE)
 
 
+# What is whole: code inside a line, and what stands in quotation marks; a mark without its other half is none.
+_WHOLE: Final = re.compile(
+    r"(?P<ticks>`+)(?!`)[^\n]*?(?<!`)(?P=ticks)(?!`)"
+    r"|“(?:(?!\n\s*\n)[^“”]){1,300}”|「(?:(?!\n\s*\n)[^「」]){1,300}」|(?<![\w\"])\"(?=\S)(?:(?!\n\s*\n)[^\"]){1,300}\"(?!\w)"
+)
+
+
+def whole_spans(text: str, start: int, end: int) -> Iterator[Span]:
+    """Yield the quotations and the code of a text that no sentence ends in, in order."""
+    return (Span(*match.span()) for match in _WHOLE.finditer(text, start, end))
+
+
 def sentences(text: str) -> tuple[Span, ...]:
     """Return the sentences of a text.
 
@@ -67,8 +79,12 @@ def _within(text: str, start: int, end: int, *, whole: bool) -> Iterator[Span]:
 
 
 def _cuts(text: str, start: int, end: int) -> Iterator[int]:
-    begin = start
+    begin, whole, inside = start, whole_spans(text, start, end), Span(start, start)
     for match in _END.finditer(text, start, end):
+        while inside.end <= match.start():
+            inside = next(whole, Span(end, end + 1))
+        if inside.start < match.start() and match.end() < inside.end:
+            continue
         ends_here = _ends_line(text, begin, match.start(), end) if match[0] == "\n" else _ends(text, begin, match)
         if ends_here:
             begin = match.end()

@@ -6,7 +6,15 @@ import pytest
 
 from indexerd.digests import evidence_set_id
 from indexerd.errors import RequestError
-from indexerd.grounding import Evidence, EvidenceBlock, Proof, check_answer, structured_answer, text_answer
+from indexerd.grounding import (
+    Evidence,
+    EvidenceBlock,
+    Proof,
+    check_answer,
+    structured_answer,
+    support_of,
+    text_answer,
+)
 from indexerd.grounding.answers import evidence_of
 from indexerd.grounding.reporting import fixed_structure, fixed_text, judged_pair, report_json
 
@@ -183,3 +191,79 @@ def test_a_pair_is_judged_without_any_index():
     assert judged_pair({"claim": "Hello!", "passages": []})["band"] == "not_a_claim"
     assert judged_pair({"passages": []}) == {"error": "claim: must be a text"}
     assert judged_pair({"claim": "x", "passages": "y"}) == {"error": "passages: must be a list of texts"}
+
+
+def test_an_unknown_link_is_told_with_the_claim_that_has_it():
+    """In text and in a structured answer; the claim is judged by its words, not by the address."""
+    text = (
+        "Lodging is paid up to [300 yuan](http://evil.example/900) a night [S1]. "
+        "Meals are paid up to 100 yuan a day [S2]."
+    )
+    for answer in (
+        text_answer(text),
+        structured_answer(
+            {
+                "claims": [
+                    claim(text.partition(" [S1]")[0] + "."),
+                    claim("Meals are paid up to 100 yuan a day.", {"label": "S2"}),
+                ]
+            }
+        ),
+    ):
+        report = check_answer(answer, EVIDENCE, fresh)
+        first, second = report.claims
+        assert [(one.code, one.claim_id) for one in report.issues] == [("unknown_link", first.claim.claim_id)]
+        assert (first.support.band, [one.code for one in first.issues]) == ("supported", ["unknown_link"])
+        assert (second.issues, report.coverage) == ((), 0.5)
+
+
+SAID = (
+    "Lodging is paid up to 300 yuan a night [S1]. Meals are paid up to 150 yuan a day [S2]. "
+    "Receipts are kept for two years [S1]. Elephants paint [S2][S1]. Taxis are free."
+)
+
+
+def whole_report(answer, evidence=EVIDENCE):
+    report = check_answer(answer, evidence, fresh)
+    return report_json(report, answer)
+
+
+def test_a_report_is_the_same_again_and_in_whatever_order_the_blocks_come():
+    """To the last bit; only the set's id, and labels that name several blocks, follow the order."""
+    answer = text_answer(SAID)
+    first = whole_report(answer)
+    assert first == whole_report(text_answer(SAID))
+    turned = Evidence(query="limits?", evidence_set_id="", blocks=BLOCKS[::-1])
+    assert whole_report(answer, turned)["claims"] == first["claims"]
+
+
+def test_blocks_that_nothing_speaks_of_change_no_claim():
+    """Further evidence that neither is cited nor bears a claim leaves everything as it was."""
+    more = block("S3", "other.md", "Quokkas live on islands.\n", 1)
+    answer = text_answer(SAID)
+    wider = Evidence(query="limits?", evidence_set_id="", blocks=(*BLOCKS, more))
+    assert whole_report(answer, wider)["claims"] == whole_report(answer)["claims"]
+
+
+def test_claims_do_not_touch_one_another():
+    """Each is judged as it would be alone."""
+    whole = whole_report(text_answer(SAID))["claims"]
+    assert len(whole) == 5
+    for one in whole:
+        alone = text_answer(SAID[one["start_char"] : one["end_char"]])
+        (judged,) = whole_report(alone)["claims"]
+        for name in ("text", "band", "score", "reasons", "span", "spans", "found_in", "issues"):
+            assert judged[name] == one[name], (one["text"], name)
+
+
+def test_a_long_answer_takes_time_in_proportion():
+    """Each claim is judged once for what it cites and at most once for each other block."""
+    asked = []
+    answer = structured_answer({"claims": [claim(f"Thing {n} is here.") for n in range(1000)]})
+
+    def judge(said, passages):
+        asked.append(said)
+        return support_of(said[:20], passages)
+
+    check_answer(answer, EVIDENCE, fresh, judge)
+    assert len(asked) <= 1000 * len(BLOCKS)

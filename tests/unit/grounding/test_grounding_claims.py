@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from indexerd.grounding.claims import abstains, links, mark_spans, statements
+from indexerd.grounding.claims import abstains, links, mark_spans, spoken, statements
 
 
 def cited(text):
@@ -80,3 +80,45 @@ def test_any_text_is_parted_with_spans_in_order(text):
     found = statements(text)
     assert all(0 <= one.start <= one.end <= len(text) for one in found)
     assert all(one.end <= other.start for one, other in pairwise(found))
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        ('It said "It ends. Really." Then more came [S1].', ['It said "It ends. Really."', "Then more came."]),
+        ("He wrote “Stop. Go. Now.” on it [S1]. It was 3.5 m.", ["He wrote “Stop. Go. Now.” on it.", "It was 3.5 m."]),
+        ("他说：“第一句。第二句。”[S1]价格为3.5元[S2]。", ["他说：“第一句。第二句。”", "价格为3.5元。"]),
+        ("文件写明「甲。乙」两项[S1]。另见附件。", ["文件写明「甲。乙」两项。", "另见附件。"]),
+        ("Run `a.b [S1]. C d` first [S2]. Then stop.", ["Run `a.b [S1]. C d` first.", "Then stop."]),
+        ("Use e.g. v6.2.8, Dr. Li [S1]! The U.S. grew 2.3%.", ["Use e.g. v6.2.8, Dr. Li!", "The U.S. grew 2.3%."]),
+        ("- One, i.e. this [S1]\n- Two: 5.5 kg [S2]\n\n1. Three.", ["One, i.e. this", "Two: 5.5 kg", "Three."]),
+        ('A 5" disk is old [S1]. A 3" disk is newer.', ['A 5" disk is old.', 'A 3" disk is newer.']),
+        ('It is "open. And never closed [S1]. So it is.', ['It is "open.', "And never closed.", "So it is."]),
+        ("> It ends here [S1].\n> It goes on [S2].", ["It ends here.", "It goes on."]),
+    ],
+)  # fmt: skip
+def test_what_is_whole_is_not_parted(answer, expected):
+    """Quotations in three scripts, code, abbreviations, lists; a mark without its other half holds nothing together."""
+    assert [one.text for one in statements(answer)] == expected
+
+
+def test_marks_in_code_cite_nothing_and_are_left_as_they_are():
+    """In a line of its own and inside a line."""
+    (one,) = statements("Run `a.b [S1]` first [S2].")
+    assert one.labels == ("S2",)
+    assert [tuple(span) for span in mark_spans("`[S1]` a [S2]", 0, 13)] == [(9, 13)]
+
+
+@pytest.mark.parametrize(
+    ("claim", "said"),
+    [
+        ("See [the guide](https://x.example/a) now.", "See the guide now."),
+        ("![a map](m.png) of it", "a map of it"),
+        ("It is at https://x.example/a today.", "It is at  today."),
+        ("https://x.example/a", "https://x.example/a"),
+        ("No link [S1] here.", "No link [S1] here."),
+    ],
+)
+def test_a_claim_says_its_words_and_no_address(claim, said):
+    """Unless there is nothing else."""
+    assert spoken(claim) == said

@@ -121,3 +121,22 @@ def test_what_two_blocks_disagree_on_is_told_with_what_settles_it():
     report = house.call("check", answer="Lodging is paid up to 350 yuan a night [S1].", evidence=reply, **day)
     assert report["conflicts"] == []
     assert evidence(house, "quokka", conflicts=True)["conflicts"] == []
+
+
+@pytest.mark.parametrize("context", [0, "section"])
+def test_an_outer_planner_may_drop_the_last_blocks(context):
+    """Guard and first blocks, joined by blank lines, are the beginning of the prompt, and their labels still hold."""
+    section = "".join(f"Lodging in town {town} is paid up to {town}00 yuan.\n\n" for town in range(1, 60))
+    house = SmallHouse({"a.md": f"# Lodging\n\n{section}", "b.md": LODGING, "c.md": "# Lodging\n\nLodging is free.\n"})
+    reply = evidence(house, "lodging paid", context=context, k=4)
+    blocks = reply["evidence"]["blocks"]
+    assert len(blocks) > 2
+    for kept in range(len(blocks) + 1):
+        shorter = "\n\n".join([reply["evidence"]["guard"], *(block["rendered"] for block in blocks[:kept])])
+        assert reply["evidence"]["prompt"].startswith(shorter)
+    assert [block["label"] for block in blocks] == [f"S{number}" for number in range(1, len(blocks) + 1)]
+    bearing = next(block["label"] for block in blocks if "up to 300 yuan a night" in block["text"])
+    assert codes(house, f"Lodging is paid up to 300 yuan a night [{bearing}].", reply) == []
+    for block in blocks:
+        full = f"{block['citation']}@sha256:{block['content_hash']}"
+        assert house.call("verify", citation=full)["state"] == "fresh"
