@@ -310,3 +310,16 @@ def test_the_mailbox_is_woken_by_a_signal_that_no_handler_has_seen_yet():
         os.kill(os.getpid(), signal.SIGHUP)
         assert mailbox.wait(5.0) == b"r"
         assert mailbox.wait(0.0) is None
+
+
+def test_no_look_for_rings_of_values_holds_up_the_first_queries(docs, start, tmp_path):
+    """While values are added in great numbers the interpreter does not go through all of them again and again."""
+    for number in range(1500):
+        (docs / f"n{number}.md").write_text(f"# Note {number}\n\nwords of note {number} all over\n")
+    told = tmp_path / "told"
+    note = f"open({str(told)!r}, 'a').write(f'{{phase}} {{info}}\\n')"
+    before = f"import gc; gc.callbacks.append(lambda phase, info: info['generation'] == 2 and {note})"
+    daemon = start([docs], before=before).ready()
+    for number in range(200):
+        daemon.call("query", text=f"words note {number}")
+    assert not told.exists()
