@@ -74,10 +74,11 @@ class Draft:
 
     def added(self, ledger: Ledger) -> dict[SourcePath, ContentHash]:
         """Return what the draft has a version of and the index has not: gone from the disk, it must leave the draft."""
+        indexed = ledger.indexed
         return {
             path: effect.content_hash
             for path, effect in self._effects.items()
-            if effect is not None and path not in ledger
+            if effect is not None and path not in indexed
         }
 
     def ready(self) -> bool:
@@ -170,10 +171,11 @@ class Draft:
         return snapshot, tally
 
     def _tally(self, ledger: Ledger) -> Tally:
+        indexed = ledger.indexed
         known = [
-            effect.content_hash == ledger.indexed[path]
+            effect.content_hash == indexed[path]
             for path, effect in self._effects.items()
-            if effect is not None and path in ledger
+            if effect is not None and path in indexed
         ]
         # A file that was changed and changed back while the draft waited is no update; new settings make all anew.
         updated = len(known) if self._replace_all else known.count(False)

@@ -141,6 +141,16 @@ class FingerprintCache:
             and not is_racy(stat, row[2])
         ]
 
+    def doubted(self, paths: Iterable[SourcePath], hashes: Mapping[SourcePath, ContentHash]) -> list[SourcePath]:
+        """Return the known files of `paths`, in their order, whose stat of the last read is not believed."""
+        find, expected = self._known.get, hashes.get
+        return [
+            path
+            for path in paths
+            if (row := find(path)) is not None
+            and (row[1] != expected(path) or is_racy(SourceStat._make(row[0]), row[2]))
+        ]
+
     def same_files(self, stats: Iterable[SourceStat]) -> list[SourcePath]:
         """Return the names under which the same files (device and inode) were read: looks at everything known."""
         wanted = {stat[:2] for stat in stats}

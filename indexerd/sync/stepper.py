@@ -334,7 +334,7 @@ class Stepper:
         self._back_off.succeeded()
         for code in STEP_FAILURES:
             self.problems.clear(code)
-        recent = [self.writer.cycle.absolute(path) for path in self.writer.take_recent()]
+        recent = self.writer.take_recent()
         snapshot = self.store.snapshot()
         with self.lock:
             for batch in batches:

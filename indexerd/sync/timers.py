@@ -26,6 +26,9 @@ from indexerd.sync.timetable import (
 )
 from indexerd.sync.watching import Watching
 
+# A bulk run leaves many files whose times are too recent to trust: so many of them become hints in one step.
+_RECENT_AT_ONCE = 500
+
 
 class Timers:
     """Adds hints when they are due. Call every method with the lock of the hints held.
@@ -62,12 +65,12 @@ class Timers:
             table.reconcile = float("inf")
             self._pending.survey()
         # Not amid a bulk run: it would only make that longer, and somebody may be waiting for its end.
-        again = [] if in_bulk else table.recent_due(now)
+        again = [] if in_bulk else table.recent_due(now, _RECENT_AT_ONCE)
         if now >= table.sample:
             table.sample = now + SAMPLE_SECONDS
             ledger = self._cycle.ledger
-            again += map(self._cycle.absolute, ledger.cache.sample(ledger.indexed, SAMPLE_FILES))
-        self._pending.add([Hint(path, Kind.TOUCHED) for path in again], now, idle=True)
+            again += ledger.cache.sample(ledger.indexed, SAMPLE_FILES)
+        self._pending.add([Hint(self._cycle.absolute(path), Kind.TOUCHED) for path in again], now, idle=True)
 
     def look_at_unwatched(self, folders: Sequence[bytes], now: float) -> None:
         """Look from time to time into folders whose changes nobody reports; entering them tries to watch them again."""

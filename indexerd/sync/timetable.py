@@ -10,7 +10,9 @@ See: docs/operations.md (what happens at idle).
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from itertools import takewhile
+from itertools import islice, takewhile
+
+from indexerd.model import SourcePath
 
 ROOT_CHECK_SECONDS = 1.0
 TIMER_SLACK_SECONDS = 0.005
@@ -94,7 +96,7 @@ class Timetable:
     reconcile: float = float("inf")
     sample: float = float("inf")
     save: float = float("inf")
-    _recent: dict[bytes, float] = field(default_factory=dict)
+    _recent: dict[SourcePath, float] = field(default_factory=dict)
 
     def reconciled(self, now: float, seconds: float) -> None:
         """Note that a full scan ended and how long it took."""
@@ -103,16 +105,16 @@ class Timetable:
         self.sample = min(self.sample, now + SAMPLE_SECONDS)
         self.save = min(self.save, now + FIRST_SAVE_SECONDS)
 
-    def look_again(self, paths: Iterable[bytes], now: float) -> None:
+    def look_again(self, paths: Iterable[SourcePath], now: float) -> None:
         """Note files whose stat is too recent to trust; of several looks at one file the latest counts."""
         for path in paths:
             # To the end: they are kept in the order in which they become due.
             self._recent.pop(path, None)
             self._recent[path] = now + RECENT_SECONDS
 
-    def recent_due(self, now: float) -> list[bytes]:
-        """Return the files whose stat can be trusted from now on, and forget them."""
-        due = list(takewhile(lambda path: self._recent[path] <= now, self._recent))
+    def recent_due(self, now: float, most: int) -> list[SourcePath]:
+        """Return files whose stat can be trusted from now on, `most` of them at most, and forget these."""
+        due = list(islice(takewhile(lambda path: self._recent[path] <= now, self._recent), most))
         for path in due:
             del self._recent[path]
         return due

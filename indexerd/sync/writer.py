@@ -240,13 +240,7 @@ class Writer:
         """Return the files read since the last call whose stat is too fresh to be believed; each is returned once."""
         recent, self._recent = self._recent, set()
         cache, indexed = self.cycle.ledger.cache, self.cycle.ledger.indexed
-        return [
-            path
-            for path in sorted(recent)
-            if (known := cache.get(path)) is not None
-            and path in indexed
-            and not cache.believes(path, known.stat, indexed[path])
-        ]
+        return cache.doubted(sorted(recent.intersection(indexed)), indexed)
 
     def progress(self) -> Progress | None:
         """Return how far the bulk run is; None when there is none."""

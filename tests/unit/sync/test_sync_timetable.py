@@ -31,18 +31,27 @@ def test_polling_has_its_own_interval():
 def test_a_file_too_recent_to_trust_is_due_once_and_later():
     """It is looked at again after the window; several changes lead to one look after the last."""
     table = Timetable()
-    table.look_again([b"/r/n.md"], 100.0)
-    table.look_again([b"/r/n.md"], 101.0)
-    assert table.recent_due(100.0 + RECENT_SECONDS) == []
-    assert table.recent_due(101.0 + RECENT_SECONDS) == [b"/r/n.md"]
-    assert table.recent_due(200.0) == []
+    table.look_again(["n.md"], 100.0)
+    table.look_again(["n.md"], 101.0)
+    assert table.recent_due(100.0 + RECENT_SECONDS, 10) == []
+    assert table.recent_due(101.0 + RECENT_SECONDS, 10) == ["n.md"]
+    assert table.recent_due(200.0, 10) == []
+
+
+def test_of_many_files_too_recent_to_trust_a_portion_is_due_at_once():
+    """The rest is due in the same moment, but handed out later."""
+    table = Timetable()
+    table.look_again(["a.md", "b.md", "c.md"], 100.0)
+    assert table.recent_due(200.0, 2) == ["a.md", "b.md"]
+    assert table.next_moment() <= 200.0
+    assert table.recent_due(200.0, 2) == ["c.md"]
 
 
 def test_the_next_moment_is_the_earliest():
     """The thread may sleep until the first of all timers."""
     table = Timetable(root_check=105.0, reconcile=103.0)
     assert table.next_moment() == 103.0
-    table.look_again([b"/r/n.md"], 100.0)
+    table.look_again(["n.md"], 100.0)
     assert table.next_moment() == 100.0 + RECENT_SECONDS
 
 
