@@ -16,6 +16,7 @@ import pytest
 from tests.fakes.daemon_process import DaemonProcess
 
 REPOSITORY = Path(__file__).parents[2]
+NEEDS_MCP = "this package index does not have mcp"
 ENVIRON = {"PYTHONPATH": str(REPOSITORY), "PATH": os.environ["PATH"], "HOME": "/nonexistent"}
 PING = b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n'
 FILES = {
@@ -65,9 +66,9 @@ def tool_call(name, **arguments):
 @pytest.mark.parametrize(("mode", "version"), [("auto", "2026-07-28"), ("legacy", "2025-11-25")])
 def test_the_official_client_is_content(daemon, mode, version):
     """It lists, calls and reads in both forms of the protocol, and its own checks of the results pass."""
-    anyio = pytest.importorskip("anyio")
-    client_module = pytest.importorskip("mcp.client.client")
-    stdio = pytest.importorskip("mcp.client.stdio")
+    anyio = pytest.importorskip("anyio", reason=NEEDS_MCP)
+    client_module = pytest.importorskip("mcp.client.client", reason=NEEDS_MCP)
+    stdio = pytest.importorskip("mcp.client.stdio", reason=NEEDS_MCP)
 
     async def talk():
         arguments = ["-m", "indexerd", "mcp", "--socket", daemon.socket]

@@ -103,7 +103,7 @@ def test_importing_the_package_loads_nothing_else():
 
 def test_langchain_gets_documents(notes):
     """A retriever of LangChain's own class, with exact lines and full citations."""
-    pytest.importorskip("langchain_core", reason="needs langchain-core: make test installs it")
+    pytest.importorskip("langchain_core", reason="this package index does not have langchain-core")
     retriever = importlib.import_module("indexerd.adapters.langchain").IndexerdRetriever
     with indexerd.open(str(notes)) as index:
         found = retriever(index=index, params={"k": 1}).invoke("what is paid for lodging")
@@ -115,7 +115,7 @@ def test_langchain_gets_documents(notes):
 
 def test_llamaindex_gets_nodes(notes):
     """A retriever of LlamaIndex's own class; what is not for a model is kept from it."""
-    pytest.importorskip("llama_index.core", reason="needs llama-index-core: make test installs it")
+    pytest.importorskip("llama_index.core", reason="this package index does not have llama-index-core")
     retriever = importlib.import_module("indexerd.adapters.llamaindex").IndexerdRetriever
     with indexerd.open(str(notes)) as index:
         (found,) = retriever(index, k=1).retrieve("what is paid for lodging")
