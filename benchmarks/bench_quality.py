@@ -1,9 +1,17 @@
-"""How well the ranking finds, and how seldom it refuses: nDCG@10 and refusals on judged collections.
+"""How well the ranking finds, how seldom evidence is refused, and how well `answerability` tells questions apart.
 
-Usage: python benchmarks/bench_quality.py --data DIR [--only NAME]
+Usage: python benchmarks/bench_quality.py --data DIR [--only NAME] [--write OUT]
 
-DIR holds the collections `scifact`, `cranfield`, `cmrc2018-zh` (BEIR layout) and `clapnq`; an absent one is said to be.
-Documents become Markdown files of a heading and a text; a document's score is that of its best passage.
+DIR holds the collections `scifact`, `nfcorpus-ecir`, `cranfield`, `cmrc2018-zh`, `rgb-zh` (BEIR layout) and `clapnq`;
+an absent one is named. Documents become Markdown files of a heading and a text; a document's score is that of its best
+passage. Figures stand for all questions, then for those of even and of odd place: constants are chosen on the even
+ones. A question is made unanswerable by holding the documents judged relevant to it: they are then not eligible.
+Questions that share no word with any document are not counted as refused.
+
+All this runs in the process, with the engine that the daemon calls. `--write OUT` also writes each collection as a
+folder of files with its topics, judgements and TREC run, so that the same can be had from a daemon or without one:
+`indexerd sync OUT/NAME/files`, then
+`indexerd eval --topics OUT/NAME/topics.jsonl --qrels OUT/NAME/qrels.txt --run RUN`.
 """
 
 import argparse
@@ -11,9 +19,9 @@ import datetime
 import json
 import math
 import sys
-import time
 from pathlib import Path
 from types import SimpleNamespace
+from typing import NamedTuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
@@ -23,7 +31,7 @@ from indexerd.access import AccessRules
 from indexerd.indexing import build_segment
 from indexerd.model import Settings, SourcePath
 from indexerd.ports import SourceRead, SourceStat
-from indexerd.search import evidence_request, search
+from indexerd.search import SearchRequest, evidence_request, search
 from indexerd.search.eligibility import base_view
 from indexerd.search.rank import Ranking
 from indexerd.search.rights import Caller
@@ -79,8 +87,9 @@ def beir(place):
 
 
 def markdown(title, text):
-    """Return a document of one heading and one text."""
-    return f"# {' '.join(title.split())}\n\n{text.strip()}\n".encode()
+    """Return a document of one heading, if it has a title, and one text."""
+    heading = f"# {' '.join(title.split())}\n\n" if title.strip() else ""
+    return f"{heading}{text.strip()}\n".encode()
 
 
 def snapshot_of(files):
@@ -109,28 +118,100 @@ def ndcg(ranked, grades):
     return gain / ideal if ideal else 0.0
 
 
-def outcome_of(snapshot, files, text):
-    """Return what `evidence` says to a question."""
-    return search(
-        snapshot, evidence_request(text), rules=AccessRules(), held=frozenset(), sources=Memory(files),
-        clock=StillClock(), settings=SETTINGS,
-    )  # fmt: skip
+class Verdict(NamedTuple):
+    """What `evidence` says to a question, and the plain values that `answerability` is compared with."""
+
+    is_answerable: bool
+    refused: bool
+    answerability: float
+    coverage: float
+    score: float
 
 
-def report(name, files, queries, judged):
-    """Print nDCG@10 and the share of questions that are refused."""
-    started = time.perf_counter()
+def verdict(snapshot, files, text, *, is_answerable, held=frozenset()):
+    """Ask for evidence; held documents are not there."""
+    asked = {
+        "rules": AccessRules(),
+        "held": held,
+        "sources": Memory(files),
+        "clock": StillClock(),
+        "settings": SETTINGS,
+    }
+    found = search(snapshot, evidence_request(text), **asked)
+    best = search(snapshot, SearchRequest(text, k=1, explain=True), **asked).hits
+    score = sum(part.score for hit in best for part in hit.explain if part.word)
+    has_overlap = found.abstention_reason not in {"no_overlap", "no_searchable_terms"}
+    return Verdict(is_answerable, found.abstained and has_overlap, found.answerability, found.coverage, score)
+
+
+def auroc(verdicts, field):
+    """Return how likely an answerable question has the larger value, equal ones counted half."""
+    good, bad = ([getattr(one, field) for one in verdicts if one.is_answerable is kind] for kind in (True, False))
+    places = np.searchsorted(np.sort(bad), good), np.searchsorted(np.sort(bad), good, side="right")
+    return float(sum(map(np.sum, places)) / (2 * len(good) * len(bad))) if good and bad else math.nan
+
+
+def halves(rows):
+    """Return all rows, those of even and those of odd place."""
+    return rows, rows[::2], rows[1::2]
+
+
+def report_ranking(name, scores):
+    """Print nDCG@10."""
+    print(f"{name:14} nDCG@10        " + "  ".join(f"{np.mean(half):.4f}" for half in halves(scores)))
+
+
+def report_refusals(name, pairs):
+    """Print refusals of answerable and unanswerable questions, and AUROC beside plain values."""
+    shares = [
+        [
+            100 * np.mean([one.refused for pair in half for one in pair if one.is_answerable is kind])
+            for half in halves(pairs)
+        ]
+        for kind in (True, False)
+    ]
+    for kind, values in zip(("answerable", "unanswerable"), shares, strict=True):
+        print(f"{name:14} refused {kind:12} " + "  ".join(f"{value:.1f} %" for value in values))
+    for field in ("answerability", "coverage", "score"):
+        values = [auroc([one for pair in half for one in pair], field) for half in halves(pairs)]
+        print(f"{name:14} AUROC {field:14} " + "  ".join(f"{value:.3f}" for value in values))
+
+
+def report(name, files, queries, judged, out):
+    """Print what a judged collection shows."""
     snapshot = snapshot_of(files)
     view = base_view(snapshot.segments, Caller(frozenset(), DAY, False), AccessRules(), frozenset())
-    scores = [ndcg(ranked_documents(snapshot, view, queries[query], 10), grades) for query, grades in judged.items()]
-    refused = [query for query in judged if outcome_of(snapshot, files, queries[query]).abstained]
-    share = len(refused) / len(judged)
-    seconds = time.perf_counter() - started
-    print(f"{name:14} nDCG@10 {sum(scores) / len(scores):.4f}  refused {share:.2%} of {len(judged)}  ({seconds:.0f} s)")
+    ranked = {query: ranked_documents(snapshot, view, queries[query], 100 if out else 10) for query in judged}
+    report_ranking(name, [ndcg(ranked[query], grades) for query, grades in judged.items()])
+    if out:
+        write(out / name, files, queries, judged, ranked)
+    pairs = []
+    for query, grades in judged.items():
+        relevant = frozenset(path for path, grade in grades.items() if grade > 0)
+        asked = ((True, frozenset()), (False, relevant))
+        pairs.append([verdict(snapshot, files, queries[query], is_answerable=kind, held=held) for kind, held in asked])
+    report_refusals(name, pairs)
+
+
+def write(out, files, queries, judged, ranked):
+    """Write a collection as a folder of files, with topics, judgements and the run."""
+    (out / "files").mkdir(parents=True, exist_ok=True)
+    for path, raw in files:
+        (out / "files" / path).write_bytes(raw)
+    stem = {path: path.removesuffix(".md") for path, _ in files}
+    topics = [json.dumps({"_id": query, "text": queries[query]}, ensure_ascii=False) for query in judged]
+    qrels = [f"{q} 0 {stem.get(path, path)} {grade}" for q, grades in judged.items() for path, grade in grades.items()]
+    run = [
+        f"{query} Q0 {stem[path]} {place} {1 / place:.6f} indexerd"
+        for query, paths in ranked.items()
+        for place, path in enumerate(paths, start=1)
+    ]
+    for name, rows in (("topics.jsonl", topics), ("qrels.txt", qrels), ("run.txt", run)):
+        (out / name).write_text("\n".join(rows) + "\n", encoding="utf-8")
 
 
 def clapnq(place):
-    """Print the share refused of answerable and of unanswerable questions, all passages in one collection."""
+    """Print the same for questions of which half have no answering passage, all passages in one collection."""
     rows = {}
     for kind in ("answerable", "unanswerable"):
         path = place / "annotated_data" / "dev" / f"clapnq_dev_{kind}.jsonl"
@@ -138,9 +219,12 @@ def clapnq(place):
     passages = {(p["title"], p["text"]) for some in rows.values() for row in some for p in row["passages"]}
     files = [(f"p{n:04d}.md", markdown(title, text)) for n, (title, text) in enumerate(sorted(passages))]
     snapshot = snapshot_of(files)
-    for kind, some in rows.items():
-        refused = sum(outcome_of(snapshot, files, row["input"]).abstained for row in some)
-        print(f"{'clapnq':14} {kind:12} refused {refused / len(some):.2%} of {len(some)}")
+    asked = zip(rows["answerable"], rows["unanswerable"], strict=True)
+    pairs = [
+        [verdict(snapshot, files, row["input"], is_answerable=kind) for kind, row in ((True, one), (False, other))]
+        for one, other in asked
+    ]
+    report_refusals("clapnq", pairs)
 
 
 def main():
@@ -148,8 +232,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--only")
+    parser.add_argument("--write", type=Path)
     arguments = parser.parse_args()
-    for name in ("scifact", "cranfield", "cmrc2018-zh", "clapnq"):
+    for name in ("scifact", "nfcorpus-ecir", "cranfield", "cmrc2018-zh", "rgb-zh", "clapnq"):
         place = folder(arguments.data, name)
         if arguments.only not in (None, name):
             continue
@@ -158,7 +243,7 @@ def main():
         elif name == "clapnq":
             clapnq(place)
         else:
-            report(name, *beir(place))
+            report(name, *beir(place), arguments.write)
 
 
 if __name__ == "__main__":

@@ -16,12 +16,12 @@ from indexerd.search.words import ASKING
 # Evidence is withheld below these, provided that some of the question is in no document.
 # A run of characters that no document holds is a surer sign than a word, which may have been said in another way. And
 # where passages of several topics cover the rest equally well, what is missing is what would have told them apart.
-# benchmarks/bench_quality.py on scifact, cranfield, cmrc2018-zh and clapnq: refuses at most 2 % of the answerable
-# questions of each; with their passages taken away, 21 % of clapnq's and 46 % of cmrc2018-zh's.
+# benchmarks/bench_quality.py chose them on every second question of six collections: at most 2 % of the answerable
+# questions of each that share a word with a document.
 REFUSE_BELOW: Final = 0.15
-REFUSE_SHARED_BELOW: Final = 0.4
-REFUSE_RUN_BELOW: Final = 0.4
-# Below this, an answer is marked weak.
+REFUSE_SHARED_BELOW: Final = 0.18
+REFUSE_RUN_BELOW: Final = 0.3
+# Where the best hit covers less of what any covers, an answer is marked weak.
 WEAK_BELOW: Final = 0.3
 
 _ASKING_LATIN: Final = frozenset(
@@ -44,7 +44,7 @@ class Judgement(NamedTuple):
     """What words tell about a question.
 
     Attributes:
-        answerability: 0..1, the decision value.
+        answerability: 0..1, the decision value: how near the best hit comes to the most that the words could score.
         missing: What the question asks about and no eligible passage holds, in query order.
         refuse: Whether so much of the question is in no document that the rest must be about other topics.
         weak: Whether the best passage holds too little to rely on.
@@ -149,18 +149,19 @@ def covers(units_of_passage: Sequence[Unit], best: Sequence[Unit]) -> bool:
     return all(unit.label in held for unit in best if unit.covered)
 
 
-def judge(everywhere: Sequence[Unit], best: float, *, shared: bool) -> Judgement:
-    """Decide from what the eligible passages hold together, and the largest share that one hit holds.
+def judge(everywhere: Sequence[Unit], best: float, strength: float, *, shared: bool) -> Judgement:
+    """Decide from what the eligible passages hold together, and how much of it the best hit holds.
 
     Args:
         everywhere: What is asked about, covered where any eligible passage holds it.
         best: Largest covered share of one hit.
+        strength: Score of the best hit as a share of the most that the words could give, 0..1.
         shared: Whether passages of several topics hold as much as the best.
     """
     missing = [unit for unit in everywhere if not unit.covered]
-    answerability = share(everywhere) * best
     limit = REFUSE_SHARED_BELOW if shared else REFUSE_BELOW
     if any(unit.is_run for unit in missing):
         limit = max(limit, REFUSE_RUN_BELOW)
-    refuse = bool(missing) and answerability < limit
-    return Judgement(answerability, tuple(unit.label for unit in missing), refuse, refuse or answerability < WEAK_BELOW)
+    refuse = bool(missing) and strength < limit
+    is_weak = refuse or share(everywhere) * best < WEAK_BELOW
+    return Judgement(strength, tuple(unit.label for unit in missing), refuse, is_weak)

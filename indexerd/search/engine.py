@@ -24,7 +24,7 @@ from indexerd.digests import chunk_id, document_id
 from indexerd.model import Root, Settings, SourcePath
 from indexerd.ports import Clock, SourceFault, Sources
 from indexerd.search.abstention import Judgement, Unit, covers, judge, share, units
-from indexerd.search.bm25 import idf
+from indexerd.search.bm25 import K1, idf
 from indexerd.search.context import items_of
 from indexerd.search.eligibility import ViewCache
 from indexerd.search.evidence import evidence_set
@@ -37,7 +37,7 @@ from indexerd.search.recall import StoredProver
 from indexerd.search.recent import Recent, recent_of
 from indexerd.search.request import SearchRequest
 from indexerd.search.rights import Caller, hides, rights_of
-from indexerd.search.selection import NAMED, Account, Selection
+from indexerd.search.selection import NAMED, Accepted, Account, Selection
 from indexerd.search.view import Mask, SegmentView, View
 from indexerd.search.words import QueryWords, query_words
 
@@ -188,7 +188,7 @@ class _Search:
     def _outcome(self, selection: Selection, total: int) -> SearchOutcome:
         """Return what follows from what was selected so far."""
         present = self.ranking.present([one.candidate for one in selection.accepted])
-        judgement, coverage = self._judge(present)
+        judgement, coverage = self._judge(present, self._strength(selection.accepted))
         base = SearchOutcome(
             request=self.request,
             as_of=self.caller.as_of,
@@ -255,13 +255,21 @@ class _Search:
             known = self.known_units[key] = units(self.words.text, self.words.searched, self.weights, key)
         return known
 
-    def _judge(self, present: Sequence[frozenset[int]]) -> tuple[Judgement, float]:
+    def _strength(self, accepted: Sequence[Accepted]) -> float:
+        """Return the score of the best hit, names and boosts aside, as a share of what its words could give at most."""
+        most = sum(self.weights) * (K1 + 1.0)
+        if not (accepted and most):
+            return 0.0
+        parts, _ = self.ranking.parts(max(accepted, key=lambda one: one.candidate.score).candidate)
+        return sum(score for _, _, score in parts) / most
+
+    def _judge(self, present: Sequence[frozenset[int]], strength: float) -> tuple[Judgement, float]:
         """Return the judgement, and the share of the query that the hits hold together."""
         anywhere = self._units({index for index, figures in enumerate(self.ranking.figures) if figures.df})
         best = max(map(self._units, present), key=share, default=self._units(()))
         shared = self.request.evidence and not all(unit.covered for unit in anywhere) and self._is_shared(best)
         coverage = share(self._units(frozenset().union(*present))) if present else 0.0
-        return judge(anywhere, share(best) if present else 0.0, shared=shared), coverage
+        return judge(anywhere, share(best) if present else 0.0, strength, shared=shared), coverage
 
     def _is_shared(self, best: Sequence[Unit]) -> bool:
         """Whether sections of different names, among the first candidates, hold as much as the best hit."""
