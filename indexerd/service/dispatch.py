@@ -15,7 +15,6 @@ from indexerd.protocol import PROTOCOL_VERSION
 from indexerd.protocol.fields import Fields
 from indexerd.protocol.messages import MethodNotFoundError, Payload, nearest_name, shown_name, wire_error
 from indexerd.service.callers import Admission, Caller, Peer
-from indexerd.service.checking import Checking
 from indexerd.service.citations import Citations
 from indexerd.service.condition import Condition
 from indexerd.service.events import log_answer
@@ -63,7 +62,7 @@ class Service:
             {
                 "query": self._query,
                 "evidence": self._evidence,
-                "check": Checking(parts).check,
+                "check": self._check,
                 "verify": citations.verify,
                 "show": citations.show,
                 "documents": listing.documents,
@@ -130,6 +129,11 @@ class Service:
         answer = self._searching.answer(caller, params, evidence=True, may_wait=True)
         assert answer is not None
         return answer
+
+    def _check(self, caller: Caller, params: Payload) -> Json:
+        from indexerd.service.checking import Checking  # noqa: PLC0415 - 17 ms of a start, for what few ask
+
+        return Checking(self._parts).check(caller, params)
 
     def _subscribe(self, caller: Caller, params: Payload) -> Json:  # noqa: ARG002 - every caller may
         Fields(params).close()
