@@ -10,11 +10,12 @@ import tempfile
 from pathlib import Path
 
 import corpus
+import rows_abuse
 import rows_daemon
 import rows_engine
 import rows_fresh
 
-ROWS = {**rows_engine.ROWS, **rows_daemon.ROWS, **rows_fresh.ROWS}
+ROWS = {**rows_engine.ROWS, **rows_daemon.ROWS, **rows_fresh.ROWS, **rows_abuse.ROWS}
 
 
 def arguments() -> argparse.Namespace:

@@ -15,7 +15,7 @@ import logging
 import resource
 import socket
 import threading
-from collections import Counter, OrderedDict
+from collections import Counter, OrderedDict, deque
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from types import MappingProxyType
@@ -34,6 +34,10 @@ _log = logging.getLogger(__name__)
 # File descriptors that the rest of the process needs: segments, watches, the store, workers' pipes.
 _OTHER_DESCRIPTORS = 192
 _STOP_SECONDS = 5.0
+# After so many answers to what was sent ahead the loop sleeps: a thread that answers a query gives up the interpreter
+# at each read, and beside a loop that never sleeps would wait 5 ms for it each time. p99 of a good client beside 30 that
+# never read (2026-11-30): 11 times that in peace without, 1.6 times with.
+_TURNS, _PAUSE_SECONDS = 8, 0.001
 # How soon a socket whose file was removed is made anew.
 _LOOK_SECONDS = 2.0
 
@@ -68,6 +72,8 @@ class Server:
         # Ordered by who was heard last.
         self._talks: OrderedDict[Talk, None] = OrderedDict()
         self._subscribers: set[Talk] = set()
+        self._line: deque[Talk] = deque()
+        self._turns = 0
         self._users: Counter[int] = Counter()
         self._refused = 0
         self._calls = ThreadPoolExecutor(self._limits.calls, thread_name_prefix="indexerd-call")
@@ -84,6 +90,7 @@ class Server:
             loop=self._loop,
             closed=self._forget,
             heard=self._talks.move_to_end,
+            queue=self._queue,
             subscribed=self._subscribers.add,
         )
 
@@ -189,6 +196,22 @@ class Server:
         self._talks[talk] = None
         self._users[caller.uid] += 1
         return talk
+
+    def _queue(self, talk: Talk) -> None:
+        if not self._line:
+            self._loop.call_soon(self._give_turn)
+        self._line.append(talk)
+
+    def _give_turn(self) -> None:
+        """Let one connection that has sent ahead be answered: one in each round of the loop, however many there are."""
+        try:
+            self._line[0].take_turn()
+        finally:
+            # In the line until now: were it empty meanwhile, a second round would begin beside this one.
+            self._line.popleft()
+            self._turns += 1
+            if self._line:
+                self._loop.call_later(0 if self._turns % _TURNS else _PAUSE_SECONDS, self._give_turn)
 
     def _submit(self, caller: Caller, method: str, params: Payload) -> "Future[Payload]":
         usual = self._calls if caller.is_owner else self._other_calls

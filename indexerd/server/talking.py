@@ -2,10 +2,9 @@
 
 Owns: the deadlines and buffers of a connection.
 Knows nothing of: other connections, what a method does.
-Invariants: 1. at most one request is at work; the rest waits unread, so a peer that pipelines pays itself. 2. a peer
-    that does
-    not finish a message, or does not read, is cut off after its deadline. 3. between two requests the loop serves
-    others.
+Invariants: 1. at most one request is at work; the rest waits unread, so a peer that pipelines pays itself, and takes
+    turns with the others that do. 2. a peer that does not finish a message, or does not read, is cut off after its
+    deadline. 3. between two requests the loop serves others.
 Purity: shell (asyncio).
 See: docs/protocol.md (limits).
 """
@@ -41,7 +40,7 @@ class Limits(NamedTuple):
     total: int = 512
     message_seconds: float = 10.0
     reply_seconds: float = 10.0
-    buffered_bytes: int = 1 << 20
+    buffered_bytes: int = 1 << 18
     calls: int = 8
     other_calls: int = 4
     long_calls: int = 2
@@ -76,6 +75,7 @@ class Hall(NamedTuple):
     loop: asyncio.AbstractEventLoop
     closed: Callable[["Talk"], None]
     heard: Callable[["Talk"], None]
+    queue: Callable[["Talk"], None]
     subscribed: Callable[["Talk"], None]
 
 
@@ -87,7 +87,7 @@ class Talk(asyncio.Protocol):
         self._hall = hall
         self._wire = Connection()
         self._transport: asyncio.Transport | None = None
-        self._working = self._stuck = self._reading_paused = self._ended = False
+        self._working = self._stuck = self._reading_paused = self._ended = self._waits = False
         self._deadline: asyncio.TimerHandle | None = None
         self._queued_bytes = 0
         self._news: tuple[str, Payload] | None = None
@@ -109,13 +109,18 @@ class Talk(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         """Take bytes and answer what became whole."""
         self._wire.feed(data)
-        self._pump()
+        if self._waits or self._stuck:
+            # It sends faster than it is answered: what more it has must wait with the peer, not here.
+            self._read(on=False)
+        else:
+            self._pump()
 
     def eof_received(self) -> bool:
         """Answer what has come, then close: the peer may still read."""
         self._ended = True
         self._wire.end()
-        self._pump()
+        if not self._waits:
+            self._pump()
         return True
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's signature
@@ -135,9 +140,19 @@ class Talk(asyncio.Protocol):
         self._set_deadline(None)
         if self._news is not None:
             self.tell(*self._news)
-        self._hall.loop.call_soon(self._pump)
+        self._wait_for_turn()
 
     # --- requests ---
+
+    def take_turn(self) -> None:
+        """Look at the next of the messages that were sent ahead."""
+        self._waits = False
+        self._pump()
+
+    def _wait_for_turn(self) -> None:
+        if not self._waits:
+            self._waits = True
+            self._hall.queue(self)
 
     def _pump(self) -> None:
         """Look at the next message, at most one: then others have their turn."""
@@ -156,7 +171,8 @@ class Talk(asyncio.Protocol):
             self._hall.heard(self)
             self._request(message)
         if not self._working:
-            self._hall.loop.call_soon(self._pump)
+            # Whoever sent nothing ahead does not stand in the line of those who did.
+            self._wait_for_turn() if self._wire.unfinished else self._rest()
 
     def _rest(self) -> None:
         """Nothing whole has come: close after the end, else wait for more, but not for ever within a message."""

@@ -220,6 +220,19 @@ def test_a_client_that_never_reads_is_cut_off_and_holds_little(serve, connect):
     wait_until(lambda: server.statistics()["connections"] == 0)
 
 
+def test_what_is_sent_ahead_of_quick_answers_waits_with_the_peer(serve, connect):
+    """Requests that are answered at once, without end and never read: what the daemon takes in is bounded too."""
+    path, _ = serve(reply_seconds=100)
+    raw = connect(path)
+    raw.settimeout(0.5)
+    sent = 0
+    with contextlib.suppress(TimeoutError):
+        while sent < 50_000_000:
+            sent += raw.send(LINE * 1_000)
+    assert sent < 5_000_000
+    assert call(path, "echo", timeout_seconds=5)["echo"] == {"protocol": 1}
+
+
 def test_a_slow_reader_that_reads_gets_everything(serve, connect):
     """Who takes a little in every span of the deadline is not cut off."""
     path, _ = serve(reply_seconds=0.2)
