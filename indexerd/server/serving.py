@@ -35,8 +35,8 @@ _log = logging.getLogger(__name__)
 _OTHER_DESCRIPTORS = 192
 _STOP_SECONDS = 5.0
 # After so many answers to what was sent ahead the loop sleeps: a thread that answers a query gives up the interpreter
-# at each read, and beside a loop that never sleeps would wait 5 ms for it each time. p99 of a good client beside 30 that
-# never read (2026-11-30): 11 times that in peace without, 1.6 times with.
+# at each read, and beside a loop that never sleeps would wait 5 ms for it each time. p99 of a good client beside 30
+# that never read (2026-11-30): 11 times that in peace without, 1.6 times with.
 _TURNS, _PAUSE_SECONDS = 8, 0.001
 # How soon a socket whose file was removed is made anew.
 _LOOK_SECONDS = 2.0
