@@ -75,6 +75,7 @@ GROUPS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
         ),
     ),
 )
+_PRINTED_BY_LIBRARY = frozenset({"-h", "--help", "--version"})
 _MODULES = {name: module for _, commands in GROUPS for name, module in commands}
 
 
@@ -131,7 +132,7 @@ def _run(given: list[str]) -> int:
     except click.ClickException as error:
         return _usage(error, given)
     except (IndexerdError, OSError) as error:
-        return report(error, as_json="--json" in given)
+        return report(_named(error, given), as_json="--json" in given)
     return status if isinstance(status, int) else 0
 
 
@@ -197,6 +198,13 @@ def _usage(error: click.ClickException, given: Sequence[str]) -> int:
 
 def _takes_words(context: click.Context | None) -> bool:
     return context is not None and any(isinstance(one, click.Argument) for one in context.command.params)
+
+
+def _named(error: Exception, given: Sequence[str]) -> Exception:
+    """Name standard output where it took no help and no version: the library that prints these does not."""
+    if isinstance(error, OSError) and error.filename is None and not _PRINTED_BY_LIBRARY.isdisjoint(given):
+        return OSError(error.errno, error.strerror, "standard output")
+    return error
 
 
 def _forget_output() -> None:

@@ -233,8 +233,9 @@ class _Search:
         paths = {(c.segment, c.document): self._path(c) for c in every}
         if request.sort == "path":
             return sorted(every, key=lambda c: (paths[c.segment, c.document], c.chunk))
-        moments = {path: self.modified(path) or 0 for path in set(paths.values())}
-        return sorted(every, key=lambda c: (-moments[p := paths[c.segment, c.document]], p, c.chunk))
+        distinct = list(set(paths.values()))
+        moments = dict(zip(distinct, self.modified(distinct), strict=True))
+        return sorted(every, key=lambda c: (-(moments[p := paths[c.segment, c.document]] or 0), p, c.chunk))
 
     def _path(self, candidate: Candidate) -> SourcePath:
         return self.view.segments[candidate.segment].segment.paths[candidate.document]
@@ -342,8 +343,8 @@ class _Search:
 def _reading(sources: Sources) -> ModifiedNs:
     """Return modification times by reading the sources: right, and slow for many."""
 
-    def modified(source_path: SourcePath) -> int | None:
-        read = sources.read(source_path)
-        return None if isinstance(read, SourceFault) else read.stat.mtime_ns
+    def modified(paths: Sequence[SourcePath]) -> list[int | None]:
+        reads = map(sources.read, paths)
+        return [None if isinstance(read, SourceFault) else read.stat.mtime_ns for read in reads]
 
     return modified

@@ -30,7 +30,8 @@ from indexerd.search.words import QueryWords, chunks_as_written, filter_words, w
 if TYPE_CHECKING:
     from indexerd.store.segment import Segment
 
-ModifiedNs = Callable[[SourcePath], int | None]
+# Of each file when it was modified, None where that is not known; asked of many files at once.
+ModifiedNs = Callable[[Sequence[SourcePath]], Sequence[int | None]]
 
 # What globs and phrases admit is found by looking at every path, or at many texts, and the same ones are asked for
 # again and again. Of a segment, between one and two times this many bytes of masks are kept.
@@ -125,9 +126,8 @@ def _keep_modified(segment: "Segment", mask: Mask, request: SearchRequest, modif
     since = request.since_ns if request.since_ns is not None else -(2**63)
     until = request.until_ns if request.until_ns is not None else 2**63
     indexes = np.flatnonzero(mask)
-    paths = segment.path_table.table.slices(indexes)
-    moments = (modified(SourcePath(str(path, "utf-8"))) for path in paths)
-    mask[indexes] = [moment is not None and since <= moment < until for moment in moments]
+    paths = [SourcePath(str(path, "utf-8")) for path in segment.path_table.table.slices(indexes)]
+    mask[indexes] = [moment is not None and since <= moment < until for moment in modified(paths)]
 
 
 def _holding(segment: "Segment", words: QueryWords) -> Mask:

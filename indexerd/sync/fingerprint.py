@@ -98,10 +98,9 @@ class FingerprintCache:
         known = self._known.get(path)
         return None if known is None else Fingerprint(SourceStat._make(known[0]), known[1], known[2])
 
-    def modified(self, path: SourcePath) -> int | None:
-        """Return when a file was modified (ns since 1970), as it was last read; a filter by time asks of all files."""
-        known = self._known.get(path)
-        return None if known is None else known[0][3]
+    def modified(self, paths: Iterable[SourcePath]) -> list[int | None]:
+        """Return when each file was modified (ns since 1970), as it was last read; a filter by time asks of all."""
+        return [None if known is None else known[0][3] for known in map(self._known.get, paths)]
 
     def hashes(self) -> Iterator[tuple[SourcePath, ContentHash]]:
         """Yield every known file with the hash that its bytes had."""

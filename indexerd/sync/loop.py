@@ -227,9 +227,9 @@ class SyncLoop:
         """Return the documents that cannot be looked at now: not eligible."""
         return self._stepper.ledger.held_paths
 
-    def modified(self, path: SourcePath) -> int | None:
-        """Return the modification time (ns since 1970) of an indexed file as it was last read; None if not known."""
-        return self._stepper.ledger.cache.modified(path)
+    def modified(self, paths: Sequence[SourcePath]) -> list[int | None]:
+        """Return the modification times (ns since 1970) of files as they were last read; None where not known."""
+        return self._stepper.ledger.cache.modified(paths)
 
     def building(self) -> bool:
         """Return whether a first index, or one for new settings, is being made."""

@@ -12,7 +12,7 @@ See: docs/operations.md (roots, the state directory).
 import os
 import stat
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from itertools import combinations
 from pathlib import Path
 
@@ -60,6 +60,20 @@ def stored_roots(state_dir: str) -> tuple[Root, ...]:
     finally:
         fs.close()
     return tuple(found.values())
+
+
+@contextmanager
+def leaving_nothing(state_dir: str) -> Iterator[None]:
+    """Remove the folders that were made for a state directory, as far as they are empty, if what begins here fails."""
+    path = Path(state_dir)
+    missing = [folder for folder in (path, *path.parents) if not os.path.lexists(folder)]
+    try:
+        yield
+    except BaseException:
+        with suppress(OSError):
+            for folder in missing:
+                folder.rmdir()
+        raise
 
 
 def was_synced(state_dir: str) -> bool:

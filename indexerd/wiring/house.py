@@ -24,9 +24,10 @@ from indexerd.analysis import ANALYZER_VERSION, STEMMER_VERSION, UNICODE_VERSION
 from indexerd.clock import SystemClock
 from indexerd.config import Config, RootRules
 from indexerd.errors import ConfigError, StoreLockedError
-from indexerd.model import Root, SourcePath
+from indexerd.model import Root
 from indexerd.ports import Sources
 from indexerd.search import RANKING_VERSION, search
+from indexerd.search.filters import ModifiedNs
 from indexerd.service.callers import Admission, Caller
 from indexerd.service.dispatch import Service
 from indexerd.service.parts import Engine, Identity, Parts
@@ -190,7 +191,7 @@ def engine_of(
     config: Config,
     roots: tuple[Root, ...],
     sources: Sources,
-    modified: Callable[[SourcePath], int | None] | None = None,
+    modified: ModifiedNs | None = None,
 ) -> Engine:
     """Return the search with everything given that does not change from request to request.
 

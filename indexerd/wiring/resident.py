@@ -25,6 +25,7 @@ from indexerd.service.callers import Caller
 from indexerd.service.dispatch import INDEX_CHANGED
 from indexerd.store import Snapshot
 from indexerd.store.fsio import RealStoreFilesystem
+from indexerd.wiring.ground import leaving_nothing
 from indexerd.wiring.house import House, build
 from indexerd.wiring.people import group_number
 
@@ -93,7 +94,7 @@ def open_daemon(config: Config, *, stop: Callable[[], None], listen_fd: int | No
     def figures() -> Mapping[str, object]:
         return servers[0].statistics() if servers else {}
 
-    with ExitStack() as opened:
+    with leaving_nothing(config.state_dir), ExitStack() as opened:
         house = build(config, watch=True, stop=stop, extra_status=figures)
         opened.callback(house.close)
         listener = take_over(listen_fd) if listen_fd is not None else _listen(config)

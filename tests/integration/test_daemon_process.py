@@ -249,6 +249,20 @@ def test_the_service_manager_is_told_of_a_reload_and_its_end(docs, start, tmp_pa
         assert manager.recv(4096) == b"READY=1"
 
 
+def test_a_start_that_is_refused_leaves_no_folder_behind(docs, start, tmp_path):
+    """Something else lies where the socket should: the state directory is as it was, made before or not."""
+    there, shared = tmp_path / "there", tmp_path / "shared"
+    there.mkdir()
+    shared.mkdir()
+    (shared / "d.sock").write_text("no socket")
+    for state in (tmp_path / "new" / "deep", there):
+        daemon = start([docs], state=state, socket=shared / "d.sock")
+        assert daemon.said().startswith("ConfigError: ")
+        assert daemon.process.wait(30) == 70
+    assert not (tmp_path / "new").exists()
+    assert list(there.iterdir()) == []
+
+
 def test_roots_that_cannot_be_used_are_all_named_at_once(docs, start, tmp_path):
     """A file, a missing folder and one inside another are three problems in one message."""
     (tmp_path / "file.md").write_text("x")

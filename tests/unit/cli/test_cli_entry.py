@@ -199,12 +199,13 @@ def test_a_closed_pipe_is_quiet(daemon):
     assert (done.returncode, done.stderr) == (141, b"")
 
 
-def test_a_full_output_is_told_in_one_line(daemon):
-    """A query into a full disk ends with an error, not with a traceback."""
+@pytest.mark.parametrize("words", [["query", "x"], ["--help"], ["query", "--help"], ["--version"]])
+def test_a_full_output_is_told_in_one_line(daemon, words):
+    """What is printed into a full disk, be it help, ends with an error that names the stream, not with a traceback."""
     daemon()
     with open("/dev/full", "wb") as full:
         done = subprocess.run(
-            [sys.executable, "-m", "indexerd", "query", "x"],
+            [sys.executable, "-m", "indexerd", *words],
             stdout=full,
             stderr=subprocess.PIPE,
             check=False,

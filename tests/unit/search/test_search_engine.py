@@ -272,7 +272,7 @@ def test_modified_times_order_hits():
     """`sort=modified` puts the newest first, whatever the score."""
     library = Library({"a.md": "needle needle\n", "b.md": "needle in hay\n"})
     times = {"a.md": 1, "b.md": 2}
-    outcome = library.run(_request("needle", sort="modified"), modified=times.get)
+    outcome = library.run(_request("needle", sort="modified"), modified=lambda paths: [*map(times.get, paths)])
     assert paths(outcome) == ["b.md", "a.md"]
     assert paths(library.query("needle", sort="modified")) == ["b.md", "a.md"]
     assert paths(library.query("needle", sort="path")) == ["a.md", "b.md"]

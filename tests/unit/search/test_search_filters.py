@@ -58,7 +58,7 @@ def test_since_and_until_bound_the_time_of_modification():
     fields = {"k": 0, "since_ns": 20, "until_ns": 40}
     from indexerd.search import SearchRequest  # noqa: PLC0415 - one use
 
-    outcome = library.run(SearchRequest(text="needle", **fields), modified=times.get)
+    outcome = library.run(SearchRequest(text="needle", **fields), modified=lambda paths: [*map(times.get, paths)])
     assert sorted(paths(outcome)) == ["notes/done.md", "notes/sub/deep.md"]
 
 
