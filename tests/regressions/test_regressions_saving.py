@@ -59,7 +59,7 @@ def test_saves_by_vim_are_found(notes, backup):
 
 @pytest.mark.parametrize("change", ["edit", "delete"])
 def test_an_index_that_lags_never_gives_old_text(notes, change):
-    """An old index answered with text that is no longer on disk; here it is given only to who asks for the past by name."""
+    """An old index answered with text that was gone; here it is given only to who asks for the past by name."""
     path = notes.write("lagging.md", "laggingword\n")
     generation = notes.ask("laggingword")["generation"]
     if change == "edit":
