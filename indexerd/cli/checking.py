@@ -158,9 +158,10 @@ def _for_people(report: Result) -> str:
     lines = [line for claim in cast("list[Result]", report["claims"]) for line in _claim_lines(claim)]
     whole = (issue for issue in cast("list[Mapping[str, str]]", report["issues"]) if not issue["claim_id"])
     lines += [f"{issue['code']}: {escape(issue['detail'])}" for issue in whole]
-    share = (
-        f"{100 * cast('float', report['coverage']):.0f} % of {report['claim_count']} claims are borne by what they cite"
-    )
+    share = "there is no claim to be checked"
+    if report["claim_count"]:
+        good = 100 * cast("float", report["coverage"])
+        share = f"{good:.0f} % of {report['claim_count']} claims are borne by what they cite"
     return "".join(f"{line}\n" for line in lines) + conflict_lines(report) + f"{report['verdict']}: {share}\n"
 
 

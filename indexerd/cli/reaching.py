@@ -57,7 +57,7 @@ def find_daemon(selection: Selection, place: Place) -> Client | None:
         return _holder_of(absolute(selection.state_dir, place.cwd))
     named = named_socket(selection.socket, selection.profile, place.environ, place.uid)
     if named is not None:
-        return _named(named, selection)
+        return _named(named, selection, place)
     running = running_daemons(place)
     if not running:
         return None
@@ -147,12 +147,13 @@ def root_paths(status: Mapping[str, object]) -> list[str]:
     return [root["path"] for root in roots]
 
 
-def _named(socket: str, selection: Selection) -> Client | None:
+def _named(socket: str, selection: Selection, place: Place) -> Client | None:
     try:
         return Client(socket)
     except UnreachableError:
         if selection.profile and not selection.socket:
-            return None
+            # Its daemon may listen elsewhere: who holds its index says where.
+            return _holder_of(place.places.state_dir(selection.profile))
         raise
 
 

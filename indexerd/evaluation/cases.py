@@ -122,6 +122,14 @@ def _problems(row: object, number: int) -> Iterator[str]:
     yield from (f"{where}: {key} must be a list of texts" for key in texts if not _is_texts(row.get(key, [])))
     counts = ("top_k", "prompt_budget_chars", "generation")
     yield from (f"{where}: {key} must be a whole number" for key in counts if not _is_count(row.get(key, 1)))
+    single = ("expect_text", "expect_top", "as_of")
+    yield from (f"{where}: {key} must be a text" for key in single if not isinstance(row.get(key, ""), str))
+    gold = row.get("gold_claims", [])
+    if not isinstance(gold, list) or not all(_is_gold(claim) for claim in gold):
+        yield f"{where}: gold_claims must be a list of objects with text and sources"
+    for key in ("gold_claims", "expected_pass", "expected_issue_codes"):
+        if key in row and "answer" not in row:
+            yield f"{where}: {key} says nothing without an answer"
     answer = row.get("answer", {})
     if not isinstance(answer, dict):
         yield f"{where}: answer must be an object"
@@ -131,6 +139,10 @@ def _problems(row: object, number: int) -> Iterator[str]:
 
 def _is_texts(value: object) -> bool:
     return isinstance(value, list) and all(isinstance(item, str) for item in value)
+
+
+def _is_gold(value: object) -> bool:
+    return isinstance(value, dict) and isinstance(value.get("text"), str) and _is_texts(value.get("sources"))
 
 
 def _is_count(value: object) -> bool:

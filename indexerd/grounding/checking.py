@@ -185,13 +185,8 @@ def _checked(
 
 
 def bears(support: Support) -> bool:
-    """Whether passages bear a claim: all of it, or all but words of little weight.
-
-    A number, unit, date, name or polarity that no passage has is never of little weight.
-    """
-    return support.band == "supported" or (
-        support.band == "partial" and not {reason.code for reason in support.reasons} - {"terms"}
-    )
+    """Whether passages bear a claim. What they bear in part they do not bear."""
+    return support.band == "supported"
 
 
 def _integrity(

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from indexerd.grounding.sentences import Span, sentences
+from indexerd.grounding.values import quantities
 
 
 class Mark(NamedTuple):
@@ -49,9 +50,9 @@ class Link(NamedTuple):
 
 
 _MARKS: Final = re.compile(
-    r"\[\s*(?P<labels>S?\d{1,4}(?:\s*[,;，、]\s*S?\d{1,4})*)\s*\](?!\(|: *https?:)", re.IGNORECASE
+    r"\[\s*(?P<labels>S?\d{1,3}(?:\s*[,;，、]\s*S?\d{1,3})*)\s*\](?!\(|: *https?:)", re.IGNORECASE
 )
-_ONE_MARK: Final = re.compile(r"S?(\d{1,4})", re.IGNORECASE)
+_ONE_MARK: Final = re.compile(r"S?(\d{1,3})", re.IGNORECASE)
 # Bounded and possessive: each of many brackets that nothing closes would read to the end of the line, again and again.
 _LINK: Final = re.compile(
     r"!?\[[^\]\n]{0,500}\]\(\s*+<?(?P<target>[^\s)>]{1,2000}+)[^)\n]{0,500}+\)|(?P<bare>\bhttps?://[^\s<>()\[\]\"'，。；]+)"
@@ -120,10 +121,12 @@ def _read(answer: str, span: Span) -> tuple[tuple[Mark, ...], Statement]:
 
 
 def _marks(answer: str, start: int, end: int) -> Iterator["re.Match[str]"]:
-    """Yield the marks between two places, save those in code."""
-    code = list(_CODE.finditer(answer, start, end))
+    """Yield the marks between two places, save those in code and in links."""
+    if _FENCED.match(answer, start):
+        return
+    closed = [*_CODE.finditer(answer, start, end), *_LINK.finditer(answer, start, end)]
     for match in _MARKS.finditer(answer, start, end):
-        if not any(one.start() < match.start() and match.end() < one.end() for one in code):
+        if not any(one.start() < match.start() and match.end() < one.end() for one in closed):
             yield match
 
 
@@ -164,7 +167,7 @@ def _is_claim(piece: str, text: str) -> bool:
 
 def abstains(text: str) -> bool:
     """Whether a sentence says that the sources do not answer."""
-    return bool(_ABSTAINS.search(text))
+    return bool(_ABSTAINS.search(text)) and not quantities(text)
 
 
 def _cited(statement: Statement, marks: Sequence[Mark]) -> Statement:

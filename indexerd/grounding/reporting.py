@@ -191,7 +191,8 @@ def _edits(answer: Answer, report: Report) -> Iterator[tuple[int, int, str]]:
             continue
         first, *rest = spans
         yield first.start, first.end, written
-        yield from ((span.start, span.end, "") for span in rest)
+        # A mark that goes takes the blank before it along.
+        yield from ((span.start - (answer.text[span.start - 1] == " "), span.end, "") for span in rest)
 
 
 def _right_labels(checked: CheckedClaim) -> tuple[str, ...]:

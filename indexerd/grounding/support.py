@@ -16,8 +16,9 @@ from functools import lru_cache
 from typing import Final, Literal, NamedTuple
 
 from indexerd.analysis import analyze_query
+from indexerd.grounding.exacts import Exact, exacts
 from indexerd.grounding.sentences import sentences
-from indexerd.grounding.values import dates, denies, directions, names, quantities
+from indexerd.grounding.values import Quantity, dates, denies, directions, names, quantities
 
 Band = Literal["supported", "partial", "not_found", "not_a_claim"]
 
@@ -141,7 +142,7 @@ def features_of(claim: str, passages: Sequence[str], language: str = "english") 
 def _band(score: float, reasons: Iterable[Reason]) -> Band:
     if score < PARTIAL_FROM:
         return "not_found"
-    exact = {"numbers", "units", "dates"} & {reason.code for reason in reasons}
+    exact = {reason.code for reason in reasons} - {"terms"}
     return "supported" if score >= SUPPORTED_FROM and not exact else "partial"
 
 
@@ -194,7 +195,7 @@ class _Passages:
             terms=_share(wanted, self._all_terms),
             pairs=_share(_grams(asked, 2), frozenset().union(*self._grams_of(2))),
             letters=max(_held(self._grams_of(_run(claim)), _grams(claim, _run(claim)), together=2)),
-            number=float(any(one.value not in self._values for one in quantities(claim))),
+            number=float(any(one.value not in self._values for one in _counted(claim))),
             names=float(min(missing_names, 3)),
             opposite=float((rises and best_falls and not best_rises) or (falls and best_rises and not best_falls)),
             length=math.log(len(self._sentences) + 1),
@@ -237,7 +238,12 @@ class _Passages:
         return dict.fromkeys(claim[start:end] for start, end in runs)
 
     def _missing_numbers(self, claim: str) -> Iterable[str]:
-        return (claim[one.start : one.end] for one in quantities(claim) if one.value not in self._values)
+        yield from (claim[one.start : one.end] for one in _counted(claim) if one.value not in self._values)
+        yield from (claim[one.start : one.end] for one in self._missing_exact(claim) if not one.is_date)
+
+    def _missing_exact(self, claim: str) -> Iterable[Exact]:
+        held = {one.key for one in exacts(self._text)}
+        return (one for one in exacts(claim) if one.key not in held)
 
     def _other_units(self, claim: str) -> Iterable[str]:
         for one in quantities(claim):
@@ -247,7 +253,12 @@ class _Passages:
 
     def _missing_dates(self, claim: str) -> Iterable[str]:
         known = dates(self._text)
-        return (claim[one.start : one.end] for one in dates(claim) if not any(map(one.agrees, known)))
+        yield from (claim[one.start : one.end] for one in dates(claim) if not any(map(one.agrees, known)))
+        # A month within a date is compared with it.
+        spans = [(one.start, one.end) for one in dates(claim)]
+        for one in self._missing_exact(claim):
+            if one.is_date and not any(start <= one.start and one.end <= end for start, end in spans):
+                yield claim[one.start : one.end]
 
     def _polarity(self, claim: str) -> Iterable[str]:
         best = self._sentences[self._best(claim)].text
@@ -313,3 +324,11 @@ def _words(text: str, language: str) -> tuple[tuple[int, int, str], ...]:
     words = [word for word in analyze_query(text, (language,)) if word.kind != "cjk1"]
     telling = [word for word in words if not word.is_stop] or words or analyze_query(text, (language,))
     return tuple((word.start, word.end, word.stems[0]) for word in telling)
+
+
+def _counted(text: str) -> tuple[Quantity, ...]:
+    """Return the quantities that are no part of a time of day, a version or an address."""
+    inside = [(one.start, one.end) for one in exacts(text)]
+    return tuple(
+        one for one in quantities(text) if not any(start <= one.start and one.end <= end for start, end in inside)
+    )

@@ -116,6 +116,8 @@ _QUANTITY: Final = re.compile(
     re.IGNORECASE,
 )
 _UNIT: Final = re.compile(rf"[\s-]?(?P<unit>{_either(_UNITS)})", re.IGNORECASE)
+_MINUS: Final = re.compile(r"(?:\b(?:minus|negative)\s|负|零下)$", re.IGNORECASE)
+_HAN_SHARE: Final = re.compile(r"百分之(?P<han>[零〇一二三四五六七八九两十百]+)")
 _RANGE: Final = re.compile(r"\s?(?:-|–|—|~|～|至|到|to|and)\s?", re.IGNORECASE)
 
 _TEENS: Final = (
@@ -131,14 +133,14 @@ _WORD_NUMBER: Final = re.compile(
 )
 _HAN_DIGITS: Final = {han: float(value) for value, han in enumerate("零一二三四五六七八九")} | {"〇": 0.0, "两": 2.0}
 _HAN_STEPS: Final = {"十": 10.0, "百": 100.0, "千": 1000.0}
-_COUNTED: Final = frozenset("个名人次年天元")
+_COUNTED: Final = frozenset("个名人次年天元周月日秒岁倍页条")
 _HAN_NUMBER: Final = re.compile(r"[零〇一二三四五六七八九两十百千]+(?:万|亿)?[零〇一二三四五六七八九两十百千]*")
 
 
 @lru_cache(maxsize=4096)
 def quantities(text: str) -> tuple[Quantity, ...]:
     """Return the numbers of a text in order; the two ends of a range share their unit."""
-    found = [_quantity(match) for match in _QUANTITY.finditer(text)]
+    found = [_signed(_quantity(match), text) for match in _QUANTITY.finditer(text)]
     found = [
         Quantity(one.value, other.unit, one.start, one.end)
         if other and not one.unit and other.unit and _RANGE.fullmatch(text, one.end, other.start)
@@ -147,6 +149,13 @@ def quantities(text: str) -> tuple[Quantity, ...]:
     ]
     found += _spelled(text) + _han(text)
     return tuple(sorted(found, key=lambda one: one.start))
+
+
+def _signed(one: Quantity, text: str) -> Quantity:
+    """Turn the sign of a number that a word makes negative."""
+    if _MINUS.search(text, max(0, one.start - 10), one.start):
+        return Quantity(-one.value, one.unit, one.start, one.end)
+    return one
 
 
 def _quantity(match: "re.Match[str]") -> Quantity:
@@ -180,11 +189,13 @@ def _spelled_value(words: list[str]) -> float:
 
 
 def _han(text: str) -> list[Quantity]:
-    return [
-        Quantity(_han_value(match[0]), _unit_at(text, match.end()), match.start(), match.end())
+    shares = [Quantity(han_value(match["han"]), "%", match.start(), match.end()) for match in _HAN_SHARE.finditer(text)]
+    return shares + [
+        Quantity(han_value(match[0]), _unit_at(text, match.end()), match.start(), match.end())
         for match in _HAN_NUMBER.finditer(text)
         # A single character is more often part of a word (一个, 十分) than a count.
-        if len(match[0]) > 1 or text[match.end() : match.end() + 1] in _COUNTED
+        if (len(match[0]) > 1 or text[match.end() : match.end() + 1] in _COUNTED)
+        and not any(share.start <= match.start() < share.end for share in shares)
     ]
 
 
@@ -193,7 +204,8 @@ def _unit_at(text: str, at: int) -> str:
     return _UNITS[unit["unit"].lower()] if unit else ""
 
 
-def _han_value(digits: str) -> float:
+def han_value(digits: str) -> float:
+    """Return the value of a Chinese numeral."""
     if not any(digit in _HAN_STEPS or digit in "万亿" for digit in digits):
         return float("".join(str(int(_HAN_DIGITS[digit])) for digit in digits))
     total, part, digit = 0.0, 0.0, 0.0
@@ -298,11 +310,13 @@ _DENIAL: Final = re.compile(
 )
 _RISE: Final = re.compile(
     r"\b(?:increas\w*|higher|high|greater|more|elevat\w*|rais\w*|enhanc\w*|promot\w*|activat\w*|improv\w*|longer|larger|"
+    r"ris(?:e|es|ing|en)|rose|grow(?:s|ing|n)?|grew|above|at least|more than|began|begins?|start(?:s|ed)?|"
     r"induc\w*|gain\w*|stimulat\w*|upregulat\w*|positive\w*)\b|增|升|提高|扩大|上涨",
     re.IGNORECASE,
 )
 _FALL: Final = re.compile(
     r"\b(?:decreas\w*|lower|low|less|fewer|reduc\w*|diminish\w*|suppress\w*|inhibit\w*|impair\w*|worsen\w*|shorter|smaller|"
+    r"fell|falls?|falling|drop(?:s|ped)?|declin\w*|below|at most|less than|ended|ends?|stop(?:s|ped)?|"
     r"prevent\w*|loss|downregulat\w*|negative\w*|deficien\w*|attenuat\w*)\b|减|降|下跌|缩小",
     re.IGNORECASE,
 )

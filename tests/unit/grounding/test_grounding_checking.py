@@ -267,3 +267,20 @@ def test_a_long_answer_takes_time_in_proportion():
 
     check_answer(answer, EVIDENCE, fresh, judge)
     assert len(asked) <= 1000 * len(BLOCKS)
+
+
+def test_what_is_borne_in_part_is_not_borne():
+    """A claim that the check itself calls partial is never among the good ones."""
+    answer = text_answer("Lodging costs are paid up to 300 yuan a night for staff [S1].")
+    report = check_answer(answer, EVIDENCE, fresh)
+    assert report.claims[0].support.band == "partial"
+    assert (report.passed, report.coverage) == (False, 0.0)
+
+
+def test_fixing_leaves_code_links_and_years_alone():
+    """What only looks like a mark is none."""
+    text = "Use `a[1]` at [x](http://e.example/[2]) since [2023] for elephants [S1] [S2].\n\n```\ny = a[1]\n```\n"
+    answer = text_answer(text)
+    fixed = fixed_text(answer, check_answer(answer, EVIDENCE, fresh))
+    assert fixed.startswith("Use `a[1]` at [x](http://e.example/[2]) since [2023] for elephants [unsupported].")
+    assert "y = a[1]" in fixed

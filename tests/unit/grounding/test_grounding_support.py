@@ -82,3 +82,33 @@ def test_any_claim_and_passages_give_a_score_between_nought_and_one(claim, passa
     assert found == support_of(claim, list(passages))
     if found.span is not None:
         assert passages[found.span.passage][found.span.start_char : found.span.end_char] == found.span.quote
+
+
+@pytest.mark.parametrize(
+    ("claim", "passage"),
+    [
+        ("Backups run every night at 03:00.", "Backups run every night at 02:00 and are kept for 30 days."),
+        ("Backups run at 2 p.m.", "Backups run at 02:00."),
+        ("会议于下午3点开始。", "会议于上午3点开始。"),
+        ("Connect to 10.0.0.2.", "Connect to 10.0.0.1."),
+        ("Use version 1.2.4.", "Use version 1.2.3."),
+        ("It uses port 0x1F91.", "It uses port 0x1F90."),
+        ("It has half the size of the old one.", "It has a third the size of the old one."),
+        ("The deadline is June.", "The deadline is July."),
+        ("The temperature is minus 5 °C.", "The temperature is 5 °C."),
+        ("员工每年享有两周带薪年假。", "员工每年享有十五天带薪年假。"),
+        ("It can be undone.", "It cannot be undone."),
+        ("Revenue fell by 12 % in 2023.", "Revenue rose by 12 % to $4.2 million in 2023."),
+    ],
+)
+def test_what_is_exact_must_be_the_same(claim, passage):
+    """A time, a version, an address, a part, a month, a sign, a denial, a direction: one wrong is not supported."""
+    found = support_of(claim, [passage])
+    assert found.band != "supported"
+    assert {reason.code for reason in found.reasons} - {"terms"}
+
+
+def test_one_time_of_day_in_two_notations_is_one():
+    """Nothing exact is missing."""
+    assert not {"numbers", "dates"} & set(reasons("The meeting is at 14:00.", ["The meeting is at 2 p.m."]))
+    assert "numbers" not in reasons("销售额增长百分之十二。", ["销售额增长12%。"])
