@@ -226,14 +226,15 @@ def _withheld(result: Result) -> str:
 
 
 def _freshness(result: Result) -> str:
-    state = result["freshness"]["state"]
+    state, held = result["freshness"]["state"], result["freshness"].get("held", 0)
+    said = []
     if state == "pending":
-        return "some files changed just now and are not indexed yet; ask again, or wait longer with --wait MS"
-    return (
-        "the first index is still being built: this is what was found so far"
-        if state == "building" and result["hits"]
-        else ""
-    )
+        said.append("some files changed just now and are not indexed yet; ask again, or wait longer with --wait MS")
+    elif state == "building" and result["hits"]:
+        said.append("the first index is still being built: this is what was found so far")
+    if held:
+        said.append(f"{count(held, 'document')} cannot be looked at now and are left out: see `indexerd status`")
+    return "; ".join(said)
 
 
 def conflict_lines(result: Result) -> str:

@@ -295,7 +295,9 @@ class Searching:
             "freshness": {"state": state},
         }
         if caller.is_owner:
-            result["freshness"] = {"state": state, "waited_ms": round(timing.waited * 1000, 3)}
+            held = 0 if found.historical is not None else len(self._parts.sync.held())
+            said: Json = {"state": state, "waited_ms": round(timing.waited * 1000, 3)}
+            result["freshness"] = said | ({"held": held} if held else {})
         else:
             # Becoming durable follows each publish, also of what this caller may not see.
             del result["durable"]

@@ -201,9 +201,12 @@ def test_an_empty_answer_while_building_says_so():
 
 
 def test_held_documents_are_not_eligible(house):
-    """What cannot be looked at now is not answered from."""
+    """What cannot be looked at now is not answered from; the owner is told how much that is, and nobody else."""
+    assert "held" not in house.call("query", text="quokka")["freshness"]
     house.sync.held_paths = frozenset({"a.md"})
-    assert paths(house.call("query", text="quokka")) == []
+    reply = house.call("query", text="quokka")
+    assert (paths(reply), reply["freshness"]["held"]) == ([], 1)
+    assert "held" not in house.call("query", text="quokka", caller=guest())["freshness"]
 
 
 @pytest.mark.parametrize(
