@@ -4,8 +4,9 @@ Usage: python benchmarks/bench_quality.py --data DIR [--only NAME] [--write OUT]
 
 DIR holds the collections `scifact`, `nfcorpus-ecir`, `cranfield`, `cmrc2018-zh`, `rgb-zh` (BEIR layout) and `clapnq`;
 an absent one is named. Documents become Markdown files of a heading and a text; a document's score is that of its best
-passage. Figures stand for all questions, then for those of even and of odd place: constants are chosen on the even
-ones. A question is made unanswerable by holding the documents judged relevant to it: they are then not eligible.
+passage. Figures stand for all questions, then for those of even and of odd place, so that constants can be chosen on
+the ones and tried on the others. A question is made unanswerable by holding the documents judged relevant to it:
+they are then not eligible.
 Questions that share no word with any document are not counted as refused.
 
 All this runs in the process, with the engine that the daemon calls. `--write OUT` also writes each collection as a
