@@ -283,6 +283,11 @@ class Searching:
             return snapshot.generation
         return self._visibility.number(snapshot, caller.roles, self._parts.clock.today())
 
+    def _held(self, request: SearchRequest, snapshot: Snapshot) -> int:
+        """Return how many documents that the asker may see cannot be looked at now."""
+        day = request.as_of or self._parts.clock.today()
+        return self._visibility.admitted(snapshot, self._parts.sync.held(), request.roles, day)
+
     def _reply(self, caller: Caller, asked: Asked, found: _Found, timing: _Timing) -> Json:
         snapshot, outcome = found.snapshot, found.outcome
         reached = timing.barrier.state
@@ -295,7 +300,7 @@ class Searching:
             "freshness": {"state": state},
         }
         if caller.is_owner:
-            held = 0 if found.historical is not None else len(self._parts.sync.held())
+            held = 0 if found.historical is not None else self._held(asked.request, snapshot)
             said: Json = {"state": state, "waited_ms": round(timing.waited * 1000, 3)}
             result["freshness"] = said | ({"held": held} if held else {})
         else:

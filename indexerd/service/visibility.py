@@ -10,12 +10,12 @@ See: docs/threat-model.md (what the generation tells).
 
 import datetime
 import threading
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from itertools import islice
 
 import numpy as np
 
-from indexerd.access.rights import AccessRules, why_withheld
+from indexerd.access.rights import AccessRules, admits, rights, why_withheld
 from indexerd.model import SourcePath
 from indexerd.search.rights import decided_of, rights_of
 from indexerd.store import LiveSegment, Snapshot
@@ -47,6 +47,14 @@ class Visibility:
                 return min(known[1], snapshot.generation)
             self._numbers[roles] = (total, snapshot.generation)
             return snapshot.generation
+
+    def admitted(
+        self, snapshot: Snapshot, paths: Iterable[SourcePath], roles: frozenset[str], day: datetime.date
+    ) -> int:
+        """Return how many of these documents callers with these roles see on a day."""
+        found = (snapshot.find(path) for path in paths)
+        documents = (one[0].data.document(one[1]) for one in found if one is not None)
+        return sum(admits(rights(document, self._access), roles, day) for document in documents)
 
     def needing_role(self, snapshot: Snapshot, roles: frozenset[str]) -> int:
         """Return how many documents need a role that is not among these. For owners only."""
