@@ -225,10 +225,7 @@ FAULTS = [
         "sync/apply.py",
         "            store.abort(prepared)\n            raise\n",
         "            store.abort(prepared)\n            self._start_over()\n            raise\n",
-        (
-            "tests/crash/test_crash_refusals.py"
-            "::test_a_refused_sync_changes_nothing_and_its_retry_reports_what_it_would_have[EIO]",
-        ),
+        (f"{REFUSALS}::test_a_refused_sync_changes_nothing_and_its_retry_reports_what_it_would_have[EIO]",),
     ),
     Fault(
         "a short write is taken for a whole one",
