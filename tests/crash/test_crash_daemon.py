@@ -28,7 +28,7 @@ REPOSITORY = Path(__file__).parents[2]
 # Those by which a store is read and written. Counted by `strace` for each thread and call.
 CALLS = ["openat", "write", "fdatasync", "fsync", "renameat", "unlinkat", "getdents64", "flock"]
 EDITS = 25 if LARGE else 3
-CALL_SECONDS, LOAD_SECONDS = (7200, 3600) if LARGE else (75, 45)
+CALL_SECONDS, LOAD_SECONDS = (7200, 3600) if LARGE else (45, 25)
 LOAD_KILLS = 2000 if LARGE else 50
 
 
