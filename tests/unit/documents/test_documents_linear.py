@@ -45,5 +45,5 @@ def test_four_times_the_bytes_cost_about_four_times_the_time(unit, name):
     start = b"---\n" if unit == "front matter" else b"# "
     count = 100_000 // len(UNITS[unit])
     small = min(seconds(start + UNITS[unit] * count, name) for _ in range(2))
-    large = min(seconds(start + UNITS[unit] * (4 * count), name) for _ in range(2))
-    assert large < 9 * small + 0.1
+    # A machine that is busy elsewhere takes time from one try or two; a square law takes it from each.
+    assert any(seconds(start + UNITS[unit] * (4 * count), name) < 9 * small + 0.1 for _ in range(5))
