@@ -540,10 +540,16 @@ def test_a_question_during_a_long_failure_is_answered_at_once(tmp_path):
         rig.fs.cause = errno.ENOSPC
         rig.write("n.md", "first")
         rig.until(lambda: rig.loop.status().problems and rig.loop.status().problems[0].count >= 2)
-        began = time.monotonic()
-        assert rig.barrier(0.1) == "pending"
-        assert time.monotonic() - began < 0.09
+        # A second try of a busy machine's; who really waited would do so each time.
+        rig.until(lambda: answers_within(rig, 0.09))
         rig.fs.cause = 0
+
+
+def answers_within(rig, seconds):
+    """Ask with a wait, and return whether the answer, which cannot be current, came sooner than the wait allows."""
+    began = time.monotonic()
+    assert rig.barrier(0.1) == "pending"
+    return time.monotonic() - began < seconds
 
 
 def test_a_checkpoint_that_fails_is_named_and_tried_again(tmp_path):

@@ -1,0 +1,30 @@
+"""What work costs, measured so that neither a busy machine nor a long test run changes the verdict."""
+
+import gc
+import time
+
+TRIES = 8
+# What is too short to be measured: nothing that takes less is called slow.
+FLOOR_SECONDS = 0.02
+
+
+def cpu_seconds(work) -> float:
+    """Return the processor time of this thread alone, without the collector, which looks at all that other tests left."""
+    gc.disable()
+    try:
+        before = time.thread_time()
+        work()
+        return time.thread_time() - before
+    finally:
+        gc.enable()
+
+
+def costs_less_than(seconds, work, tries=TRIES) -> bool:
+    """Whether `work` costs less; a busy machine can take time from a try or two, dear work takes it from each."""
+    return any(cpu_seconds(work) < seconds for _ in range(tries))
+
+
+def is_linear(work, small, tries=TRIES) -> bool:
+    """Whether `work(4 * small)` costs no more than about four times `work(small)`: a square law costs sixteen times."""
+    least = min(cpu_seconds(lambda: work(small)) for _ in range(2))
+    return costs_less_than(9 * max(least, FLOOR_SECONDS), lambda: work(4 * small), tries)
