@@ -53,11 +53,18 @@ def store_at(folder: Path):
 
 
 def index(folder: Path, files):
-    """Index all files into a store of their own, on one core; return the store."""
+    """Index all files into a store of their own, on one core, without the merges that follow; return the store."""
     store = store_at(folder)
     segments = [build_segment(batch, SETTINGS) for batch in batches(files)]
     change = Change(added=len(files), updated=0, deleted=0)
     store.publish(store.prepare(segments, settings=settings_fingerprint(SETTINGS), change=change))
+    return store
+
+
+def settled(store):
+    """Merge what is due, as the daemon does in the background; return the store."""
+    while store.merge_due():
+        store.merge_once()
     return store
 
 
@@ -97,7 +104,7 @@ def row_engine(files, place):
     """Query in the engine, k = 10, without proof, beside the peers; then after 10,000 single edits."""
     texts = chunk_texts(files)
     asked = queries(texts, QUERY_COUNT)
-    store = index(place / "ours" / "state", files)
+    store = settled(index(place / "ours" / "state", files))
     peers = {"tantivy": Tantivy(place / "t"), "fts5": Fts5(place / "f"), "bm25s": Bm25s(place / "b")}
     for peer in peers.values():
         peer.ingest(texts)
@@ -123,8 +130,7 @@ def row_engine(files, place):
     before = percentile(taken["ours"], 0.5)
     for number in range(EDITS):
         edit(store, number, f"# Edited {number}\n\n{asked[number % QUERY_COUNT]}\n")
-        while store.merge_due():
-            store.merge_once()
+        settled(store)
     after = percentile(engine_times(ours, asked * 3), 0.5)
     yield Line(
         f"the same after {EDITS} single edits, p50",
@@ -152,7 +158,7 @@ def row_restricted(files, place):
     ]
     versions = PathRule(match="**/[ab]*", supersede_by="series", metadata={"series": "all", "version": "1"})
     asked = queries(chunk_texts(files), QUERY_COUNT)
-    store = index(place / "ours" / "state", files)
+    store = settled(index(place / "ours" / "state", files))
     kinds = {"none": [], "roles": halves, "roles and versions": [*halves, versions]}
     taken = {kind: first_after_edits(store, files, asked, kinds[kind]) for kind in kinds}
     free = median(taken.pop("none"))
@@ -170,8 +176,7 @@ def first_after_edits(store, files, asked, rules):
     for number, text in enumerate(asked):
         name, data = files[number * 7 % len(files)]
         publish_one(store, name, data + f"\nedited {number}\n".encode())
-        while store.merge_due():
-            store.merge_once()
+        settled(store)
 
         def ask(text=text) -> None:
             view = views.base_view(store.snapshot(), caller, access, frozenset())
@@ -186,7 +191,7 @@ def row_edit(_files, place):
     taken, stores = {}, {}
     made = synthetic(100_000)
     for count in (1_000, 100_000):
-        stores[count] = index(place / str(count) / "state", made[:count])
+        stores[count] = settled(index(place / str(count) / "state", made[:count]))
         taken[count] = []
     peer = Tantivy(place / "t")
     peer.ingest(chunk_texts(made[:20_000]))
@@ -195,8 +200,7 @@ def row_edit(_files, place):
         text = f"# Edited {number}\n\nwords of the edited document number {number}\n"
         for count, store in stores.items():
             taken[count].append(seconds(lambda store=store, number=number, text=text: edit(store, number, text)))
-            while store.merge_due():
-                store.merge_once()
+            settled(store)
         theirs.append(seconds(lambda number=number, text=text: peer.replace(number, text)))
     for store in stores.values():
         store.close()

@@ -9,7 +9,7 @@ FLOOR_SECONDS = 0.02
 
 
 def cpu_seconds(work) -> float:
-    """Return the processor time of this thread alone, without the collector, which looks at all that other tests left."""
+    """Return the processor time of this thread alone, without the collector, which looks at what other tests left."""
     gc.disable()
     try:
         before = time.thread_time()
