@@ -14,8 +14,6 @@ from peers import folder_bytes
 from running import PROGRAM, Daemon
 
 SAVES = 200
-# Files written just before the start are looked at once more a little later, and the first index is merged.
-SETTLE_SECONDS = 15
 QUERIES = 300
 
 
@@ -90,7 +88,7 @@ def row_save(files, place):
     corpus.write(root, files)
     daemon = Daemon(root, place)
     daemon.wait_current()
-    time.sleep(SETTLE_SECONDS)
+    daemon.wait_at_rest()
     connection = daemon.connect()
     for kind, save in (("atomic", save_atomic), ("in place", Path.write_text)):
         taken, misses = [], 0
@@ -123,7 +121,7 @@ def row_edits(files, place):
     corpus.write(root, files)
     daemon = Daemon(root, place)
     daemon.wait_current()
-    time.sleep(SETTLE_SECONDS)
+    daemon.wait_at_rest()
     connection, stop = daemon.connect(), threading.Event()
     stamp = [0]
 
@@ -163,7 +161,7 @@ def row_socket(files, place):
     corpus.write(root, files)
     daemon = Daemon(root, place)
     daemon.wait_current()
-    time.sleep(SETTLE_SECONDS)
+    daemon.wait_at_rest()
     asked = corpus.queries([data.decode("utf-8", "replace") for _, data in files[:5000]], QUERIES)
     connection = daemon.connect()
     taken, inside = [], []
@@ -277,7 +275,7 @@ def row_resources(files, place):
         "target 150 MB",
         ratio(daemon.memory_bytes(), 150e6),
     )
-    time.sleep(3)
+    daemon.wait_at_rest()
     before = daemon.cpu_seconds()
     time.sleep(20)
     yield Line("idle CPU over 20 s", f"{(daemon.cpu_seconds() - before) / 20 * 100:.2f} %", "target 0.1 %")

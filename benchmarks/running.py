@@ -68,6 +68,23 @@ class Daemon:
         connection.close()
         return time.perf_counter() - self.started
 
+    def wait_at_rest(self, seconds: float = 120) -> None:
+        """Wait until what follows a first index is over: the second look at new files, merges, their process."""
+        deadline = time.perf_counter() + seconds
+        while True:
+            before = self.cpu_seconds()
+            time.sleep(3)
+            if not self._is_parent() and self.cpu_seconds() - before <= 2 / os.sysconf("SC_CLK_TCK"):
+                return
+            if time.perf_counter() > deadline:
+                raise TimeoutError("not at rest")
+
+    def _is_parent(self) -> bool:
+        found = subprocess.run(
+            ["ps", "-o", "pid=", "--ppid", str(self.process.pid)], stdout=subprocess.PIPE, check=False
+        )
+        return bool(found.stdout.strip())
+
     def cpu_seconds(self) -> float:
         fields = Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
