@@ -10,7 +10,7 @@ from peers import Bm25s, Fts5, Tantivy
 
 from indexerd.access import AccessRules, PathRule
 from indexerd.clock import SystemClock
-from indexerd.documents import parse_document
+from indexerd.documents.parse import parse_document
 from indexerd.indexing import build_segment, settings_fingerprint
 from indexerd.model import Root, Settings, SourcePath
 from indexerd.search.eligibility import ViewCache

@@ -23,10 +23,13 @@ from types import FrameType
 from indexerd import __version__
 from indexerd.clock import SystemClock
 from indexerd.config import Config
-from indexerd.wiring import Daemon, open_daemon
+from indexerd.wiring.resident import Daemon, open_daemon
 
 _log = logging.getLogger(__name__)
 
+# Whoever waits at the socket already, as behind one that the service manager opened, is answered before the sync
+# begins: loading it and the first scan would take half of the interpreter from them.
+_FIRST_CALLERS_SECONDS = 0.05
 # While the first index is built: how often a progress bar hears of it.
 _PROGRESS_SECONDS = 0.2
 # No word from the loop for this long while starting or stopping must not count as hanging (microseconds, as systemd
@@ -83,7 +86,6 @@ def run(  # noqa: PLR0913 - hooks of the command line and of the service manager
         if on_answering is not None:
             on_answering()
         _log.info("started", extra={"fields": {"version": __version__, "profile": config.profile}})
-        daemon.start_sync()
         watchdog = _Watchdog(manager, watchdog_seconds, daemon.heartbeat)
         _serve(daemon, mailbox, watchdog, _Hearers(manager, on_progress, on_ready), read_again)
         _log.info("stopping", extra={"fields": {}})
@@ -97,19 +99,19 @@ def _serve(
     hearers: "_Hearers",
     read_again: Callable[[], Config] | None,
 ) -> None:
-    """Sleep until something is to be done."""
-    building = True
-    while True:
-        word = mailbox.wait(_PROGRESS_SECONDS if building else watchdog.seconds)
-        if word == _STOP:
-            return
+    """Start the sync, then sleep until something is to be done."""
+    word, building = mailbox.wait(_FIRST_CALLERS_SECONDS), True
+    if word != _STOP:
+        daemon.start_sync()
+    while word != _STOP:
         if word == _RECONCILE:
             with hearers.reloading():
                 if read_again is not None:
                     daemon.reload(read_again)
                 daemon.reconcile()
+        word = mailbox.wait(_PROGRESS_SECONDS if building else watchdog.seconds)
         watchdog.look()
-        if building:
+        if building and word != _STOP:
             building = hearers.tell(daemon.status())
 
 

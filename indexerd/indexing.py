@@ -15,16 +15,11 @@ from typing import NamedTuple
 import numpy as np
 
 from indexerd.access import SAFETY_VERSION, scan_texts
-from indexerd.analysis import (
-    ANALYZER_VERSION,
-    STEMMER_VERSION,
-    UNICODE_VERSION,
-    Units,
-    invert_languages,
-    name_key,
-)
+from indexerd.analysis import ANALYZER_VERSION, STEMMER_VERSION, UNICODE_VERSION, name_key
+from indexerd.analysis.inversion import Units, invert_languages
 from indexerd.digests import content_hash, fast_digest, path_key
-from indexerd.documents import DOCUMENTS_VERSION, FRONT_MATTER_VERSION, ParsedChunk, ParsedDocument, parse_document
+from indexerd.documents.frontmatter import FRONT_MATTER_VERSION
+from indexerd.documents.parse import DOCUMENTS_VERSION, ParsedChunk, ParsedDocument, parse_document
 from indexerd.model import Document, Settings, SourcePath, UnsafeFinding
 from indexerd.postings import Field
 from indexerd.store.codec import pack

@@ -9,7 +9,6 @@ See: docs/search.md (analysis).
 """
 
 from indexerd.analysis.characters import UNICODE_VERSION
-from indexerd.analysis.inversion import Unit, Units, invert, invert_languages
 from indexerd.analysis.locating import locate, locate_each
 from indexerd.analysis.query import QueryWord, analyze_query, name_key
 from indexerd.analysis.stemming import LANGUAGES, NO_STEMMING, STEMMER_VERSION
@@ -23,11 +22,7 @@ __all__ = [
     "STEMMER_VERSION",
     "UNICODE_VERSION",
     "QueryWord",
-    "Unit",
-    "Units",
     "analyze_query",
-    "invert",
-    "invert_languages",
     "locate",
     "locate_each",
     "name_key",

@@ -15,12 +15,15 @@ from indexerd.cli.reaching import Backend, Result
 from indexerd.config import Config
 from indexerd.errors import NotFoundError
 from indexerd.model import Root
-from indexerd.store import fsck, open_reader
+from indexerd.store import open_reader
 from indexerd.store.fsio import RealStoreFilesystem
-from indexerd.wiring import look_once, open_local, open_reading, was_synced
-from indexerd.wiring import open_sources as sources_of
-from indexerd.wiring import stored_roots as roots_of
-from indexerd.wiring.looking import Unsearchable
+from indexerd.store.verify import fsck
+from indexerd.wiring.ground import stored_roots as roots_of
+from indexerd.wiring.ground import was_synced
+from indexerd.wiring.house import open_local
+from indexerd.wiring.looking import Unsearchable, look_once
+from indexerd.wiring.reading import open_reading
+from indexerd.wiring.reading import open_sources as sources_of
 
 
 def refuse_without_roots(config: Config) -> None:

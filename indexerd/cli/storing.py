@@ -20,10 +20,12 @@ from indexerd.cli.plain import escape
 from indexerd.cli.reaching import Selection, local_config, state_dir_of
 from indexerd.errors import ConfigError, NotFoundError, UnreachableError
 from indexerd.indexing import settings_fingerprint, text_problems
-from indexerd.store import Finding, Remade, canonical_digest, canonical_dump, fsck, open_reader
+from indexerd.store import open_reader
+from indexerd.store.dump import canonical_digest, canonical_dump
 from indexerd.store.fsio import RealStoreFilesystem
 from indexerd.store.snapshot import empty_snapshot
-from indexerd.wiring import was_synced
+from indexerd.store.verify import Finding, Remade, fsck
+from indexerd.wiring.ground import was_synced
 
 
 @contextmanager

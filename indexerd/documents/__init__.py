@@ -6,14 +6,3 @@ Invariants: see the modules; `parse.py` states those of the whole.
 Purity: pure.
 See: docs/search.md (chunks).
 """
-
-from indexerd.documents.frontmatter import FRONT_MATTER_VERSION
-from indexerd.documents.parse import DOCUMENTS_VERSION, ParsedChunk, ParsedDocument, parse_document
-
-__all__ = [
-    "DOCUMENTS_VERSION",
-    "FRONT_MATTER_VERSION",
-    "ParsedChunk",
-    "ParsedDocument",
-    "parse_document",
-]

@@ -16,11 +16,10 @@ import numpy as np
 from indexerd.access.rights import AccessRules, may_see, rights
 from indexerd.digests import content_hash
 from indexerd.errors import CorruptionError, GenerationError
-from indexerd.indexing import document_of
 from indexerd.model import ContentHash, Settings, SourcePath
 from indexerd.ports import Clock, SourceRead, Sources
 from indexerd.search.freshness import PROOF_BYTES, Hidden, Proved, Unproved, Verdict
-from indexerd.search.rights import rights_of
+from indexerd.search.rights import rights_of, rights_of_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -128,7 +127,7 @@ class StoredProver:
         indexed = self._now.find(source_path)
         if indexed is not None and content_hash(read.data) == indexed[0].data.content_hashes[indexed[1]].tobytes():
             return False
-        return not may_see(rights(document_of(source_path, read.data, self._settings), self._rules), self._roles)
+        return not may_see(rights_of_bytes(source_path, read.data, self._settings, self._rules), self._roles)
 
     def _damage(self, source_path: SourcePath) -> GenerationError:
         message = f"generation {self._then.generation} is damaged: the kept text of {source_path!r} is not what it was"

@@ -14,10 +14,10 @@ from typing import Final, NamedTuple
 
 from indexerd.access.rights import OPEN, Rights, admits, may_see, rights
 from indexerd.errors import NotFoundError
-from indexerd.indexing import document_of
 from indexerd.model import SourcePath
 from indexerd.naming import source_path
 from indexerd.ports import SourceFault, SourceRead
+from indexerd.search.rights import rights_of_bytes
 from indexerd.service.callers import Caller
 from indexerd.service.parts import Parts
 from indexerd.store import LiveSegment
@@ -69,7 +69,7 @@ def _rights(
     parts: Parts, path: SourcePath, found: SourceRead | SourceFault, indexed: tuple[LiveSegment, int] | None
 ) -> Rights:
     if isinstance(found, SourceRead):
-        return rights(document_of(path, found.data, parts.settings), parts.access)
+        return rights_of_bytes(path, found.data, parts.settings, parts.access)
     if indexed is None:
         # The owner may know of any file of his.
         return OPEN

@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from indexerd.errors import RequestError
-from indexerd.indexing import settings_fingerprint
 from indexerd.search import SearchRequest, hidden_today
 from indexerd.search.outcome import SearchOutcome
 from indexerd.service.parts import Parts
@@ -59,6 +58,8 @@ def _changed(parts: Parts, snapshot: Snapshot) -> Iterator[str]:
         yield f"analyzer version {then.analyzer}, now {now.analyzer}"
     if then.ranking != now.ranking:
         yield f"ranking version {then.ranking}, now {now.ranking}"
+    from indexerd.indexing import settings_fingerprint  # noqa: PLC0415 - as `rights_of_bytes`
+
     settings = settings_fingerprint(parts.settings)
     if snapshot.settings != settings:
         yield f"settings {snapshot.settings}, now {settings}"

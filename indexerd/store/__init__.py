@@ -1,6 +1,5 @@
 """The store: generations of segments in one state directory, published atomically and read without locks."""
 
-from indexerd.store.dump import canonical_digest, canonical_dump
 from indexerd.store.erasure import Erased
 from indexerd.store.history import Changes, DeletedDocument, GenerationInfo, Past, no_past
 from indexerd.store.manifest import Versions
@@ -13,7 +12,6 @@ from indexerd.store.retention import History
 from indexerd.store.slots import Change, KnownRoot, add_roots, form_roots
 from indexerd.store.snapshot import Snapshot
 from indexerd.store.statistics import StoreStatistics
-from indexerd.store.verify import Finding, Remade, fsck
 from indexerd.store.writer import Store
 
 __all__ = [
@@ -21,7 +19,6 @@ __all__ = [
     "Changes",
     "DeletedDocument",
     "Erased",
-    "Finding",
     "GenerationInfo",
     "History",
     "KnownRoot",
@@ -30,16 +27,12 @@ __all__ = [
     "OpeningReport",
     "Past",
     "PreparedGeneration",
-    "Remade",
     "Snapshot",
     "Store",
     "StoreStatistics",
     "Versions",
     "add_roots",
-    "canonical_digest",
-    "canonical_dump",
     "form_roots",
-    "fsck",
     "no_past",
     "open_past",
     "open_reader",

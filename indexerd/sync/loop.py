@@ -152,9 +152,8 @@ class SyncLoop:
         if self._is_alone():
             # One shot: as current as its last run, which comes before any question.
             return Barrier("current", 0.0, named=True)
-        if not self._has_started(deadline):
-            state: BarrierState = "building" if self._stepper.building else "pending"
-            return Barrier(state, self._clock.monotonic() - began)
+        if self._thread is None or self._stopping:
+            return Barrier("building" if self._stepper.building else "pending", 0.0)
         # An answer from before the start waited for nothing yet.
         number = earlier.number if earlier is not None and earlier.number else self._seen_so_far()
         state, named = self._wait_for(number, deadline)
@@ -317,17 +316,6 @@ class SyncLoop:
                 stepper.pending.add([Hint(folder, tree=True) for folder in unwatched], now, urgent=True)
                 stepper.wake.notify_all()
             return stepper.pending.last()
-
-    def _has_started(self, deadline: float) -> bool:
-        """Wait until the thread is there: the socket answers before it is."""
-        stepper = self._stepper
-        with stepper.lock:
-            while self._thread is None:
-                remaining = deadline - self._clock.monotonic()
-                if remaining <= 0 or self._stopping:
-                    return False
-                stepper.resolved.wait(min(remaining, threading.TIMEOUT_MAX))
-        return True
 
     def _wait_for(self, number: int, deadline: float, *, patient: bool = False) -> tuple[BarrierState, bool]:
         """Wait for what was named by itself up to a number, then for all; return the state and whether the first is."""

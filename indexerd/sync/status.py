@@ -108,6 +108,23 @@ class SyncReport:
         return not self.skipped and not self.held
 
 
+def unlooked(state: State, generation: int, roots: tuple[RootStatus, ...]) -> SyncStatus:
+    """Return the status of a sync of which nothing is known: it has not begun, or is another process's."""
+    return SyncStatus(
+        state=state,
+        generation=generation,
+        roots=roots,
+        pending=0,
+        reconciled_age_seconds=None,
+        overflows=0,
+        watches=0,
+        skipped=(),
+        held=(),
+        problems=(),
+        progress=None,
+    )
+
+
 def state_of(*, building: bool, pending: int, problems: tuple[Problem, ...]) -> State:
     """Return the one word for a moment; the weakest promise wins."""
     if building:

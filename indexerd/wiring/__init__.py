@@ -7,22 +7,3 @@ Invariants: 1. daemon and one-shot commands are made of the same parts. 2. whate
 Purity: shell.
 See: ARCHITECTURE.md (the composition root).
 """
-
-from indexerd.wiring.ground import check_ground, stored_roots, was_synced
-from indexerd.wiring.house import House, open_local
-from indexerd.wiring.looking import look_once
-from indexerd.wiring.reading import open_reading, open_sources
-from indexerd.wiring.resident import Daemon, open_daemon
-
-__all__ = [
-    "Daemon",
-    "House",
-    "check_ground",
-    "look_once",
-    "open_daemon",
-    "open_local",
-    "open_reading",
-    "open_sources",
-    "stored_roots",
-    "was_synced",
-]

@@ -15,14 +15,14 @@ import os
 import threading
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 from indexerd.analysis import ANALYZER_VERSION, STEMMER_VERSION, UNICODE_VERSION
 from indexerd.clock import SystemClock
-from indexerd.config import Config, RootRules
+from indexerd.config import Config
 from indexerd.errors import ConfigError, StoreLockedError
 from indexerd.model import Root
 from indexerd.ports import Sources
@@ -44,16 +44,13 @@ from indexerd.store import (
     open_store,
 )
 from indexerd.store.fsio import RealStoreFilesystem
-from indexerd.sync.ignore import IgnoreOptions
-from indexerd.sync.loop import SyncLoop
-from indexerd.sync.options import SyncOptions
-from indexerd.sync.scan import Scanner
-from indexerd.sync.surroundings import GitUser
-from indexerd.sync.watcher import Watcher
+from indexerd.wiring.coming import Coming
 from indexerd.wiring.ground import check_ground, stored_roots
-from indexerd.wiring.oneshot import OneShot
 from indexerd.wiring.people import admission_of
 from indexerd.wiring.process import process_figures
+
+if TYPE_CHECKING:
+    from indexerd.sync.loop import SyncLoop
 
 # What a generation keeps of the program that published it: by equals it is answered from exactly as then.
 VERSIONS = Versions(f"{ANALYZER_VERSION} ({STEMMER_VERSION}, Unicode {UNICODE_VERSION})", RANKING_VERSION)
@@ -64,41 +61,60 @@ _log = logging.getLogger(__name__)
 _PATIENCE_SECONDS, _LOOK_SECONDS = 30.0, 0.05
 
 
-@dataclass(slots=True, kw_only=True)
 class House:
-    """The parts of one watch set, open. Close it, or use it as a context.
+    """The parts of one watch set, open. Close it, or use it as a context."""
 
-    Attributes:
-        sync: The one in force; `refurnish` puts another in its place.
-        ground: What stays when that happens.
-    """
-
-    config: Config
-    store: Store
-    sync: SyncLoop
-    service: Service
-    ground: "_Ground"
-    on_close: Callable[[], None] = lambda: None
-    _hearers: list[Callable[[Snapshot], None]] = field(default_factory=list)
+    def __init__(self, config: Config, ground: "_Ground") -> None:
+        """Put the parts together over an open store. Nothing is looked at yet."""
+        self.config, self._ground = config, ground
+        self._hearers: list[Callable[[Snapshot], None]] = []
+        self._sync: SyncLoop | None = None
+        self._furniture = ground.furnish(config)
+        self.service = Service(self._furniture.parts)
+        self.on_close: Callable[[], None] = lambda: None
 
     @property
-    def admission(self) -> Admission:
-        """Return who is let in."""
-        return self.service.admission
+    def sync(self) -> "SyncLoop":
+        """Return the sync that is in force, once it was started."""
+        assert self._sync is not None, "not started"
+        return self._sync
 
     @property
     def owner(self) -> Caller:
         """Return the caller that a command of the store's own user is."""
-        return owner_of(self.admission)
+        return owner_of(self.service.admission)
+
+    def work_alone(self) -> None:
+        """Have whoever asks do the work of the sync: for a command without a daemon."""
+        from indexerd.wiring.oneshot import OneShot  # noqa: PLC0415 - with the sync
+
+        self._sync = self._furniture.make_sync()
+        self._furniture.coming.give(self._sync)
+        alone = OneShot(self._sync, self._ground.store.checkpoint)
+        self.service.adopt(self._furniture.parts._replace(sync=alone))
+
+    def start_sync(self) -> None:
+        """Watch, scan, and keep the index current from now on."""
+        self._sync = self._furniture.make_sync()
+        for hearer in self._hearers:
+            self._sync.on_publish(hearer)
+        self._sync.start()
+        self._furniture.coming.give(self._sync)
 
     def stop_sync(self) -> None:
-        """Stop the sync that is in force by then."""
-        self.sync.stop()
+        """Stop the sync that is in force by then; none will come any more."""
+        self._furniture.coming.give(None)
+        if self._sync is not None:
+            self._sync.stop()
 
     def on_publish(self, callback: Callable[[Snapshot], None]) -> None:
-        """Have each new snapshot told, whichever sync publishes it."""
+        """Have each new snapshot told, whichever sync publishes it; to be said before the first one starts."""
         self._hearers.append(callback)
-        self.sync.on_publish(callback)
+
+    def report_socket(self, detail: str | None) -> None:
+        """Let the status say why the socket cannot be reached; None when it can."""
+        if self._sync is not None:
+            self._sync.problems.set("socket_lost", detail)
 
     def refurnish(self, config: Config) -> None:
         """Go on with other roots or rules over the same store and socket; documents of roots that stay are not redone.
@@ -111,12 +127,10 @@ class House:
         """
         check_ground(config, stored_roots(config.state_dir))
         self.sync.stop()
-        self.sync, parts = self.ground.furnish(config)
-        for callback in self._hearers:
-            self.sync.on_publish(callback)
-        self.service.adopt(parts)
+        self._furniture = self._ground.furnish(config)
+        self.service.adopt(self._furniture.parts)
         self.config = config
-        self.sync.start()
+        self.start_sync()
 
     def call(self, method: str, params: Mapping[str, object] | None = None) -> dict[str, object]:
         """Answer as the socket would, for the owner.
@@ -180,9 +194,10 @@ def build(
         opened.callback(store.close)
         _announce(store.opening)
         ground = _Ground(store=store, fs=fs, watch=watch, stop=stop, extra_status=extra_status)
-        sync, parts = ground.furnish(config)
-        house = House(config=config, store=store, sync=sync, service=Service(parts), ground=ground)
+        house = House(config, ground)
         opened.callback(house.stop_sync)
+        if not watch:
+            house.work_alone()
         house.on_close = opened.pop_all().close
         return house
 
@@ -273,8 +288,8 @@ class _Ground:
     stop: Callable[[], None]
     extra_status: Callable[[], Mapping[str, object]]
 
-    def furnish(self, config: Config) -> tuple[SyncLoop, Parts]:
-        """Return a sync that is not started, and what the service works with."""
+    def furnish(self, config: Config) -> "_Furniture":
+        """Return what the service works with, and what makes the sync that it waits for."""
         store = self.store
         for problem in config.root_problems:
             _log.warning(
@@ -285,11 +300,17 @@ class _Ground:
         store.known_roots = add_roots(store.known_roots, config.roots)
         roots = form_roots(store.known_roots, config.roots)
         sources = SourceTree(roots, config.max_file_bytes)
-        sync = self._sync(config, roots, sources)
-        return sync, Parts(
+        coming = Coming(store, roots)
+
+        def make_sync() -> "SyncLoop":
+            from indexerd.wiring.syncing import sync_of  # noqa: PLC0415 - a third of a start: not before the first answer
+
+            return sync_of(config, roots=roots, sources=sources, store=store, fs=self.fs, watch=self.watch)
+
+        parts = Parts(
             store=store,
-            sync=sync if self.watch else OneShot(sync, store.checkpoint),
-            engine=engine_of(config, roots, sources, sync.modified),
+            sync=coming,
+            engine=engine_of(config, roots, sources, coming.modified),
             sources=sources,
             clock=SystemClock(),
             settings=config.settings,
@@ -303,50 +324,15 @@ class _Ground:
             process=process_figures,
             logs_text=config.log.queries == "text",
         )
-
-    def _sync(self, config: Config, roots: tuple[Root, ...], sources: Sources) -> SyncLoop:
-        return SyncLoop(
-            store=self.store,
-            sources=sources,
-            scanner=scanner_of(config, roots),
-            roots=roots,
-            settings=config.settings,
-            clock=SystemClock(),
-            options=SyncOptions(
-                max_file_bytes=config.max_file_bytes, poll=config.poll == "always", trust_events=config.poll == "never"
-            ),
-            watcher=Watcher() if self.watch and config.poll != "always" else None,
-            fs=self.fs,
-        )
+        return _Furniture(parts, coming, make_sync)
 
 
-def scanner_of(config: Config, roots: tuple[Root, ...]) -> Scanner:
-    """Return what looks below the roots.
+class _Furniture(NamedTuple):
+    """What belongs to one configuration."""
 
-    Args:
-        config: What is left out, and where.
-        roots: In the form that the store fixed.
-    """
-    return Scanner(
-        roots,
-        {root.label: ignore_options(config, root) for root in roots},
-        max_file_bytes=config.max_file_bytes,
-        own_paths=(config.state_dir, config.socket.path),
-        git_user=GitUser(config.home, config.settings_home) if config.home else None,
-    )
-
-
-def ignore_options(config: Config, root: Root) -> IgnoreOptions:
-    """Return what is left out below a root: what its own file says goes before what its profile says."""
-    own = next((rules for rules in config.root_rules if rules.label == root.label), RootRules(label=root.label))
-    return IgnoreOptions(
-        formats=config.settings.formats if own.formats is None else own.formats,
-        hidden=config.hidden if own.hidden is None else own.hidden,
-        node_modules=config.node_modules if own.node_modules is None else own.node_modules,
-        tagged_caches=config.tagged_caches if own.tagged_caches is None else own.tagged_caches,
-        patterns=(*config.ignore, *own.ignore),
-        is_broken=bool(own.problems),
-    )
+    parts: Parts
+    coming: Coming
+    make_sync: "Callable[[], SyncLoop]"
 
 
 def opening_fields(opening: OpeningReport) -> Mapping[str, object]:

@@ -24,8 +24,8 @@ from indexerd.sync.memory import load_cache
 from indexerd.sync.plan import plan
 from indexerd.sync.reading import is_binary
 from indexerd.sync.status import Named
-from indexerd.wiring.house import scanner_of
 from indexerd.wiring.reading import formed_roots
+from indexerd.wiring.syncing import scanner_of
 
 # Of the files that are new to the index, newest first: a folder that was never indexed is no reason to read it whole.
 _MOST_READ = 1000

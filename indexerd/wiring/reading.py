@@ -20,7 +20,7 @@ from indexerd.sources import SourceTree
 from indexerd.store import Erased, Past, Snapshot, StoreStatistics, no_past, open_past, open_reader
 from indexerd.store.fsio import RealStoreFilesystem
 from indexerd.store.snapshot import empty_snapshot
-from indexerd.sync.status import Barrier, RootStatus, SyncReport, SyncStatus
+from indexerd.sync.status import Barrier, RootStatus, SyncReport, SyncStatus, unlooked
 from indexerd.wiring.ground import stored_roots
 from indexerd.wiring.house import VERSIONS, engine_of, owner_of
 from indexerd.wiring.people import admission_of
@@ -157,19 +157,7 @@ class _Elsewhere:
         raise StoreLockedError(_LOCKED)
 
     def status(self) -> SyncStatus:
-        return SyncStatus(
-            state="pending",
-            generation=self._snapshot.generation,
-            roots=self._roots,
-            pending=0,
-            reconciled_age_seconds=None,
-            overflows=0,
-            watches=0,
-            skipped=(),
-            held=(),
-            problems=(),
-            progress=None,
-        )
+        return unlooked("pending", self._snapshot.generation, self._roots)
 
     def drop_fingerprints(self) -> None:
         raise StoreLockedError(_LOCKED)

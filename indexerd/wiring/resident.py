@@ -44,7 +44,7 @@ class Daemon:
 
     def start_sync(self) -> None:
         """Watch, scan, and keep the index current from now on."""
-        self.house.sync.start()
+        self.house.start_sync()
 
     def reconcile(self) -> None:
         """Compare everything with the disk, soon."""
@@ -102,7 +102,7 @@ def open_daemon(config: Config, *, stop: Callable[[], None], listen_fd: int | No
             listener,
             house.service,
             listen_again=(lambda: _listen(config)) if listen_fd is None else None,
-            report=lambda detail: house.sync.problems.set("socket_lost", detail),
+            report=house.report_socket,
         )
         opened.callback(server.stop)
         servers.append(server)

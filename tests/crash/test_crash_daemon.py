@@ -18,7 +18,8 @@ import pytest
 
 from indexerd.client import call
 from indexerd.errors import IndexerdError
-from indexerd.store import canonical_digest, open_reader
+from indexerd.store import open_reader
+from indexerd.store.dump import canonical_digest
 from indexerd.store.fsio import RealStoreFilesystem
 from tests.fakes.crash_shapes import LARGE, content_of
 from tests.fakes.daemon_process import wait_for

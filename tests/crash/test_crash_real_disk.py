@@ -19,8 +19,9 @@ from contextlib import ExitStack, contextmanager
 import pytest
 
 from indexerd.clock import SystemClock
-from indexerd.store import fsck, merging
+from indexerd.store import merging
 from indexerd.store.fsio import RealStoreFilesystem
+from indexerd.store.verify import fsck
 from tests.conftest import NEEDS_KERNEL
 from tests.fakes.crash_shapes import LARGE, MAX_STORED, SHAPES, Work, batch, before, killed_at, plain_run, recovered
 from tests.fakes.daemon_process import wait_for

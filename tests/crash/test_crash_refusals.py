@@ -9,7 +9,8 @@ from functools import cache
 import pytest
 
 from indexerd.errors import DurabilityUnknownError
-from indexerd.store import fsck, merging, recover, rewrite
+from indexerd.store import merging, recover, rewrite
+from indexerd.store.verify import fsck
 from tests.fakes.forgetful_filesystem import ForgetfulFilesystem, Plan, killed_process
 from tests.fakes.small_stores import content, opened
 from tests.fakes.sync_rig import Rig

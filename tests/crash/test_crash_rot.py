@@ -11,7 +11,7 @@ import pytest
 
 from indexerd.digests import fast_digest
 from indexerd.errors import CorruptionError, FormatVersionError, GenerationError
-from indexerd.store import fsck, open_reader
+from indexerd.store import open_reader
 from indexerd.store.codec import ENVELOPE_BYTES, pack, unpack, unseal
 from indexerd.store.fsio import RealStoreFilesystem
 from indexerd.store.layout import Kind, SlotName
@@ -23,6 +23,7 @@ from indexerd.store.segment_codec import _ENTRY, _HEAD, SEGMENT_FORMAT, _entries
 from indexerd.store.slots import FORMAT_VERSION as SLOT_VERSION
 from indexerd.store.slots import MAGIC as SLOT_MAGIC
 from indexerd.store.slots import encode_slot
+from indexerd.store.verify import fsck
 from tests.fakes.crash_shapes import LARGE
 from tests.fakes.forgetful_filesystem import ForgetfulFilesystem, Inode
 from tests.fakes.small_stores import content, opened, publish

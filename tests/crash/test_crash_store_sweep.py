@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 
 from indexerd.errors import DurabilityUnknownError
-from indexerd.store import Change, fsck, merging
+from indexerd.store import Change, merging
+from indexerd.store.verify import fsck
 from tests.fakes.crash_shapes import (
     LARGE,
     MAX_STORED,

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import xxhash
 
-from indexerd.store import canonical_digest, canonical_dump
+from indexerd.store.dump import canonical_digest, canonical_dump
 from indexerd.store.fsio import RealStoreFilesystem
 from tests.fakes.small_stores import opened, publish
 

@@ -15,7 +15,7 @@ from indexerd.access.phrases_english import PHRASES as ENGLISH
 from indexerd.access.phrases_other import PHRASES as OTHER
 from indexerd.agents.schemas import listed
 from indexerd.agents.session import HANDSHAKE, MODERN
-from indexerd.analysis import Unit, invert
+from indexerd.analysis.inversion import Unit, invert
 from indexerd.cli import main
 from indexerd.cli.agenting import read_served
 from indexerd.cli.logs import JsonLines

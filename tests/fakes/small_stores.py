@@ -5,7 +5,8 @@ from functools import lru_cache
 
 from indexerd.indexing import build_segment, settings_fingerprint
 from indexerd.model import Root, Settings, SourcePath
-from indexerd.store import Change, Snapshot, Store, Versions, canonical_digest, open_store
+from indexerd.store import Change, Snapshot, Store, Versions, open_store
+from indexerd.store.dump import canonical_digest
 from indexerd.store.segment import Segment
 from tests.fakes.forgetful_filesystem import ForgetfulFilesystem
 from tests.fakes.manual_clock import ManualClock

@@ -11,9 +11,11 @@ from indexerd.sources import SourceTree
 from indexerd.store import open_store
 from indexerd.store.dump import canonical_digest
 from indexerd.store.fsio import RealStoreFilesystem
-from indexerd.sync import SyncLoop, SyncOptions, Watcher
 from indexerd.sync.ignore import IgnoreOptions
+from indexerd.sync.loop import SyncLoop
+from indexerd.sync.options import SyncOptions
 from indexerd.sync.scan import Scanner
+from indexerd.sync.watcher import Watcher
 
 PATIENCE_SECONDS = 20.0
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from indexerd.client import Client, UnreachableError
-from indexerd.store import fsck
 from indexerd.store.fsio import RealStoreFilesystem
+from indexerd.store.verify import fsck
 from tests.fakes.daemon_process import DaemonProcess, wait_for
 
 pytestmark = pytest.mark.slow

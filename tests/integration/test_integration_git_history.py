@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from indexerd.store import canonical_digest, open_reader
+from indexerd.store import open_reader
+from indexerd.store.dump import canonical_digest
 from indexerd.store.fsio import RealStoreFilesystem
 from tests.fakes.daemon_process import DaemonProcess, wait_for
 from tests.reference.document_digests import FreshIndex, RunningIndex

@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 
 from indexerd.clock import SystemClock
-from indexerd.store import History, fsck
+from indexerd.store import History
 from indexerd.store.fsio import RealStoreFilesystem
 from indexerd.store.merging import MAX_STORED
 from indexerd.store.parts import MAX_PARTS
+from indexerd.store.verify import fsck
 from tests.fakes.crash_shapes import LARGE
 from tests.fakes.forgetful_filesystem import ForgetfulFilesystem
 from tests.fakes.small_stores import content, opened, publish, rebuilt_content

@@ -8,8 +8,9 @@ import subprocess
 import pytest
 
 from indexerd.clock import SystemClock
-from indexerd.store import History, fsck
+from indexerd.store import History
 from indexerd.store.fsio import RealStoreFilesystem
+from indexerd.store.verify import fsck
 from tests.fakes.small_stores import content, opened, publish
 from tests.fakes.sync_rig import Rig
 

@@ -7,8 +7,9 @@ import threading
 import pytest
 
 from indexerd.clock import SystemClock
-from indexerd.store import fsck, merging, open_reader
+from indexerd.store import merging, open_reader
 from indexerd.store.fsio import RealStoreFilesystem
+from indexerd.store.verify import fsck
 from tests.fakes.small_stores import ROOTS, content, opened, publish, rebuilt_content
 
 PUBLISHES = 150

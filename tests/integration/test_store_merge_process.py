@@ -7,9 +7,10 @@ import pytest
 
 from indexerd.clock import SystemClock
 from indexerd.errors import CorruptionError
-from indexerd.store import History, MergeProcess, fsck, merging, open_store
+from indexerd.store import History, MergeProcess, merging, open_store
 from indexerd.store import writer as store_writer
 from indexerd.store.fsio import RealStoreFilesystem
+from indexerd.store.verify import fsck
 from tests.fakes.daemon_process import wait_for
 from tests.fakes.small_stores import ROOTS, content, publish, rebuilt_content
 

@@ -16,8 +16,9 @@ from indexerd.model import Settings
 from indexerd.ports import SourceFault
 from indexerd.search import SearchRequest, search
 from indexerd.sources import SourceTree
-from indexerd.sync import Watcher, bulk
+from indexerd.sync import bulk
 from indexerd.sync.pending import Hint
+from indexerd.sync.watcher import Watcher
 from indexerd.sync.writer import Writer
 from tests.fakes.inotify_limits import limit, watches_in_use
 from tests.fakes.plain_user import plain_user_folder

@@ -12,6 +12,7 @@ import pytest
 
 from indexerd.model import Settings
 from indexerd.sync.scan import Scanner
+from indexerd.wiring.coming import Coming
 from tests.fakes.costs import costs_less_than
 from tests.fakes.sync_rig import Rig
 
@@ -325,16 +326,19 @@ def test_a_barrier_without_time_says_pending(rig):
     rig.settle()
 
 
-def test_a_question_before_the_thread_runs_waits_for_it(tmp_path):
-    """The socket answers before the first scan begins: who asks then is told so, or waits for that scan."""
+def test_a_question_before_there_is_a_sync_waits_for_it(tmp_path):
+    """The socket answers before there is a sync: who asks then is told so, or waits for its first scan."""
     with Rig(tmp_path) as rig, ThreadPoolExecutor() as pool:
         for text, unready in (("first", "building"), ("second", "pending")):
             rig.write("n.md", text)
-            early = rig.loop.barrier(0.0)
-            assert early.state == unready
-            asked = [pool.submit(rig.barrier), pool.submit(rig.loop.barrier, time.monotonic() + 20, early)]
+            coming = Coming(rig.store, rig.roots)
+            early = coming.barrier(0.0)
+            assert (early.state, coming.status().state, coming.held()) == (unready, unready, frozenset())
+            deadline = time.monotonic() + 20
+            asked = [pool.submit(coming.barrier, deadline), pool.submit(coming.barrier, deadline, early)]
             rig.loop.start()
-            assert (asked[0].result(), asked[1].result().state) == ("current", "current")
+            coming.give(rig.loop)
+            assert [one.result().state for one in asked] == ["current", "current"]
             assert rig.text("n.md") == text
             rig.close()
             rig.open()

@@ -8,9 +8,10 @@ from indexerd.access.rights import AccessRules
 from indexerd.config import Config, Roles, Socket
 from indexerd.errors import ConfigError, ForeignStoreError, NotFoundError, StoreLockedError
 from indexerd.model import Root, Settings
-from indexerd.wiring import check_ground, open_local, open_reading, stored_roots
-from indexerd.wiring.house import build
+from indexerd.wiring.ground import check_ground, stored_roots
+from indexerd.wiring.house import build, open_local
 from indexerd.wiring.people import admission_of
+from indexerd.wiring.reading import open_reading
 from tests.fakes.plain_user import plain_user_folder
 
 

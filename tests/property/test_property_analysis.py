@@ -6,7 +6,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from indexerd.analysis import Unit, analyze_query, inversion, invert, locate, name_key
+from indexerd.analysis import analyze_query, inversion, locate, name_key
+from indexerd.analysis.inversion import Unit, invert
 from indexerd.postings import Field
 from tests.reference import slow_analyzer
 

@@ -6,7 +6,7 @@ import itertools
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from indexerd.documents import parse_document
+from indexerd.documents.parse import parse_document
 from indexerd.model import Settings, SourcePath
 
 # Separated by `@`: lines and parts of lines of every format, in every kind of encoding trouble.

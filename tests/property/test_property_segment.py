@@ -5,7 +5,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from indexerd.documents import parse_document
+from indexerd.documents.parse import parse_document
 from indexerd.errors import CorruptionError, FormatVersionError
 from indexerd.indexing import build_segment
 from indexerd.model import Settings, SourcePath

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from indexerd.store import fsck, merging, parts, writer
+from indexerd.store import merging, parts, writer
 from indexerd.store.layout import parse_name
+from indexerd.store.verify import fsck
 from tests.fakes.forgetful_filesystem import ForgetfulFilesystem, killed_process
 from tests.fakes.small_stores import content, opened, publish, rebuilt_content
 

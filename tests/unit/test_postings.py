@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from indexerd.analysis import Unit, invert
+from indexerd.analysis.inversion import Unit, invert
 from indexerd.postings import Field, merge_postings
 
 

@@ -2,7 +2,8 @@
 
 import pytest
 
-from indexerd.analysis import Unit, analyze_query, invert, locate, name_key
+from indexerd.analysis import analyze_query, locate, name_key
+from indexerd.analysis.inversion import Unit, invert
 from indexerd.postings import Column, Field
 
 

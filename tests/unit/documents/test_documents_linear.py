@@ -2,7 +2,7 @@
 
 import pytest
 
-from indexerd.documents import parse_document
+from indexerd.documents.parse import parse_document
 from indexerd.model import Settings, SourcePath
 from tests.fakes.costs import is_linear
 

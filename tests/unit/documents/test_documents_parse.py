@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 
-from indexerd.documents import parse_document
+from indexerd.documents.parse import parse_document
 from indexerd.model import FrontMatterKeys, Settings, SourcePath
 
 

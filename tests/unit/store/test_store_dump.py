@@ -4,7 +4,8 @@ import pytest
 
 from indexerd.indexing import build_segment
 from indexerd.model import Settings, SourcePath
-from indexerd.store import Change, canonical_digest, canonical_dump
+from indexerd.store import Change
+from indexerd.store.dump import canonical_digest, canonical_dump
 from tests.fakes.forgetful_filesystem import ForgetfulFilesystem
 from tests.fakes.small_stores import FINGERPRINT, content, make_segment, opened, publish, rebuilt_content
 

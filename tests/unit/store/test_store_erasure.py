@@ -7,7 +7,8 @@ import pytest
 from indexerd.digests import chunk_id, content_hash, document_id, fast_digest, path_key
 from indexerd.errors import DurabilityUnknownError, GenerationError, StillIndexedError
 from indexerd.model import SourcePath
-from indexerd.store import fsck, merging
+from indexerd.store import merging
+from indexerd.store.verify import fsck
 from tests.fakes.forgetful_filesystem import ForgetfulFilesystem, Killed, Plan, killed_process
 from tests.fakes.manual_clock import ManualClock
 from tests.fakes.small_stores import content, make_segment, opened, publish, rebuilt_content

@@ -7,10 +7,11 @@ import pytest
 from indexerd.digests import content_hash
 from indexerd.errors import CorruptionError, ForeignStoreError
 from indexerd.model import LOST_HASH
-from indexerd.store import fsck, open_reader
+from indexerd.store import open_reader
 from indexerd.store.healing import SCRUB_SECONDS
 from indexerd.store.layout import SlotName
 from indexerd.store.recover import HELD_OPEN_BYTES
+from indexerd.store.verify import fsck
 from tests.fakes.forgetful_filesystem import Disk, ForgetfulFilesystem, Plan
 from tests.fakes.manual_clock import ManualClock
 from tests.fakes.small_stores import content, opened, publish

@@ -7,9 +7,10 @@ import pytest
 
 from indexerd.errors import CorruptionError, ForeignStoreError, FormatVersionError, StoreLockedError
 from indexerd.model import Root
-from indexerd.store import History, form_roots, fsck, open_reader, slots
+from indexerd.store import History, form_roots, open_reader, slots
 from indexerd.store.collect import QUARANTINE_FILES
 from indexerd.store.layout import Kind
+from indexerd.store.verify import fsck
 from tests.fakes.forgetful_filesystem import Disk, ForgetfulFilesystem, Plan, killed_process
 from tests.fakes.small_stores import content, opened, publish, rebuilt_content
 

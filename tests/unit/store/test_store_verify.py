@@ -7,13 +7,13 @@ import pytest
 
 from indexerd.digests import fast_digest
 from indexerd.indexing import text_problems
-from indexerd.store import Remade, fsck
 from indexerd.store.layout import Kind
 from indexerd.store.manifest import FileRef, SegmentRef, encode_manifest
 from indexerd.store.recover import read_manifest, read_slot
 from indexerd.store.segment import decode_segment, encode_segment
 from indexerd.store.slots import encode_slot
 from indexerd.store.tables import bytes_table
+from indexerd.store.verify import Remade, fsck
 from indexerd.store.verify_segment import segment_problems
 from tests.fakes.forgetful_filesystem import ForgetfulFilesystem, Inode
 from tests.fakes.small_stores import FINGERPRINT, SETTINGS, make_segment, opened, publish

@@ -6,9 +6,10 @@ import pytest
 
 from indexerd.errors import GenerationError, PublishConflictError
 from indexerd.model import SourcePath
-from indexerd.store import Change, History, fsck, merging
+from indexerd.store import Change, History, merging
 from indexerd.store.checkpoint import CHECKPOINT_SECONDS
 from indexerd.store.segment import merge_segments
+from indexerd.store.verify import fsck
 from tests.fakes.forgetful_filesystem import ForgetfulFilesystem, Plan, killed_process
 from tests.fakes.manual_clock import ManualClock
 from tests.fakes.small_stores import FINGERPRINT, content, make_segment, opened, publish, rebuilt_content

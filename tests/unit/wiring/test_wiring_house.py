@@ -4,7 +4,8 @@ from indexerd import config, store
 from indexerd.access import AccessRules
 from indexerd.config import Config, RootRules, Socket
 from indexerd.model import Root, Settings
-from indexerd.wiring.house import history_of, ignore_options
+from indexerd.wiring.house import history_of
+from indexerd.wiring.syncing import ignore_options
 
 
 def configured(**more) -> Config:
