@@ -229,16 +229,17 @@ class SourceTree:
 
     def _read_open(self, fd: int) -> SourceRead | SourceFault | None:
         """Read an open file; None if it changed meanwhile."""
-        found = os.fstat(fd)
-        if not stat_bits.S_ISREG(found.st_mode):
+        before = os.fstat(fd)
+        if not stat_bits.S_ISREG(before.st_mode):
             return SourceFault("source_unreadable", "not_regular")
-        before = stat_of(found)
-        if before.size > self._max_file_bytes:
+        if before.st_size > self._max_file_bytes:
             return SourceFault("source_unreadable", "too_large")
-        data = _read_at_most(fd, before.size + 1)
-        if len(data) != before.size or stat_of(os.fstat(fd)) != before:
+        data = _read_at_most(fd, before.st_size + 1)
+        found, after = stat_of(before), os.fstat(fd)
+        # Device and inode of an open file stay.
+        if (len(data), after.st_size, after.st_mtime_ns, after.st_ctime_ns) != (found.size, *found[2:]):
             return None
-        return SourceRead(data, before)
+        return SourceRead(data, found)
 
 
 def _read_at_most(fd: int, limit: int) -> bytes:

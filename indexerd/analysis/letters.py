@@ -9,7 +9,6 @@ See: docs/search.md (analysis).
 """
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from string import ascii_lowercase, ascii_uppercase, digits
 
@@ -56,10 +55,10 @@ class Letters:
         pieces = [self.words[begin:end] for begin, end in pairwise([0, *self.bounds, len(self.words)])]
         return f" {' '.join(pieces)} "
 
-    def in_text(self, blanks: Iterable[int]) -> Iterator[int]:
+    def in_text(self, blanks: list[int]) -> list[int]:
         """Return, for places of blanks in `parts`, where the word behind each stands in the text."""
         gaps = self._gaps
-        return (at - bisect_left(gaps, at) for at in blanks) if gaps else iter(blanks)
+        return [at - bisect_left(gaps, at) for at in blanks] if gaps else blanks
 
 
 def letters_of(text: str) -> Letters | None:

@@ -43,19 +43,17 @@ def locate_each(
     """Return for each text what `locate` finds in it."""
     wanted = _wanted(tuple(words), languages, prefix)
     found: list[list[Place]] = [[] for _ in texts]
-    for is_ascii in (True, False):
-        some = [number for number, text in enumerate(texts) if text.isascii() is is_ascii]
-        for group in _groups(texts, some):
-            _locate_group(texts, group, wanted, found)
+    for group in _groups(texts):
+        _locate_group(texts, group, wanted, found)
     return found
 
 
-def _groups(texts: Sequence[str], numbers: Sequence[int]) -> Iterator[list[int]]:
+def _groups(texts: Sequence[str]) -> Iterator[list[int]]:
     group: list[int] = []
     size = 0
-    for number in numbers:
+    for number, text in enumerate(texts):
         group.append(number)
-        size += len(texts[number])
+        size += len(text)
         if size >= _TOGETHER:
             yield group
             group, size = [], 0
@@ -109,11 +107,10 @@ class _Wanted:
     def places_among(self, letters: Letters) -> list[Place]:
         """Return the places of all kinds of terms in a text without awkward characters."""
         spaced = letters.parts()
-        found = [
-            (at, at + min(len(form), MAX_TERM), index)
-            for form, index in self._meant(set(spaced.split())).items()
-            for at in letters.in_text(_starts(spaced, f" {form} "))
-        ]
+        found: list[Place] = []
+        for form, index in self._meant(set(spaced.split())).items():
+            size = min(len(form), MAX_TERM)
+            found += [(at, at + size, index) for at in letters.in_text(_starts(spaced, f" {form} "))]
         if letters.bounds:
             found += self._cut_runs(letters)
         if self._ideographs and not letters.text.isascii():
@@ -126,9 +123,10 @@ class _Wanted:
         """Yield the runs of several parts (`getUserName`) that a word of the query equals."""
         words, bounds = f" {letters.words} ", letters.bounds
         for surface, index in self._surfaces.items():
+            size = len(surface)
             for at in _starts(words, f" {surface} "):
-                if bisect_right(bounds, at) < bisect_left(bounds, at + len(surface)):
-                    yield at, at + len(surface), index
+                if bisect_right(bounds, at) < bisect_left(bounds, at + size):
+                    yield at, at + size, index
 
     def _characters(self, folded: str) -> Iterator[Place]:
         # Every occurrence of such characters is a term, so plain searching finds them all.
@@ -210,9 +208,11 @@ def _line_end(text: str, begin: int) -> int:
     return end if end >= 0 else len(text)
 
 
-def _starts(text: str, piece: str) -> Iterator[int]:
-    """Yield where a piece stands in a text, overlapping or not."""
-    at = text.find(piece)
+def _starts(text: str, piece: str) -> list[int]:
+    """Return where a piece stands in a text, overlapping or not."""
+    found, find = [], text.find
+    at = find(piece)
     while at >= 0:
-        yield at
-        at = text.find(piece, at + 1)
+        found.append(at)
+        at = find(piece, at + 1)
+    return found

@@ -8,7 +8,6 @@ See: docs/search.md (analysis).
 """
 
 from collections.abc import Collection, Iterable, Sequence
-from collections.abc import Set as AbstractSet
 
 import Stemmer
 
@@ -33,7 +32,7 @@ def stems(words: Sequence[str], language: str) -> list[str]:
     return found if all(found) else [stem or word for stem, word in zip(found, words, strict=True)]
 
 
-# About 6 MB a language when full.
+# About 8 MB a language when full.
 _KEPT_STEMS = 32_768
 _KEPT_LENGTH = 64
 
@@ -46,30 +45,32 @@ class StemMemo:
 
     def __init__(self, language: str) -> None:
         self._language = language
-        self._kept: dict[str, str] = {}
+        # The stem of each word, and the words of each stem.
+        self._kept: tuple[dict[str, str], dict[str, list[str]]] = {}, {}
 
     def stem(self, word: str) -> str:
         """Return the stem of a word."""
-        return self._kept.get(word) or stems([word], self._language)[0]
+        return self._kept[0].get(word) or stems([word], self._language)[0]
 
-    def with_stem(self, words: Collection[str], wanted: AbstractSet[str]) -> list[str]:
+    def with_stem(self, words: set[str], wanted: Collection[str]) -> set[str]:
         """Return the words whose stem is one of those wanted; a word is stemmed up to its 64th character."""
-        kept = self._kept
-        found, unknown = [], []
-        for word, stem in zip(words, map(kept.get, words), strict=True):
-            if stem is None:
-                unknown.append(word)
-            elif stem in wanted:
-                found.append(word)
+        known, forms = self._kept
+        found = {form for stem in wanted for form in forms.get(stem, ()) if form in words}
+        unknown = list(words.difference(known))
         if unknown:
             # All at once: a call of the stemmer costs as much as ten words.
             stemmed = stems([word[:_KEPT_LENGTH] for word in unknown], self._language)
-            found += [word for word, stem in zip(unknown, stemmed, strict=True) if stem in wanted]
+            found.update(word for word, stem in zip(unknown, stemmed, strict=True) if stem in wanted)
             self._keep(zip(unknown, stemmed, strict=True))
         return found
 
     def _keep(self, pairs: Iterable[tuple[str, str]]) -> None:
-        if len(self._kept) >= _KEPT_STEMS:
-            # A new one rather than an emptied one: another thread may be reading the old.
-            self._kept = {}
-        self._kept.update((word, stem) for word, stem in pairs if len(word) <= _KEPT_LENGTH)
+        if len(self._kept[0]) >= _KEPT_STEMS:
+            # New ones rather than emptied ones: another thread may be reading the old.
+            self._kept = {}, {}
+        known, forms = self._kept
+        for word, stem in pairs:
+            if len(word) <= _KEPT_LENGTH:
+                # The form first: whoever finds the word known looks for it there.
+                forms.setdefault(stem, []).append(word)
+                known[word] = stem

@@ -119,11 +119,6 @@ class Prover:
         return Unproved("citation_mismatch")
 
 
-def passage(proved: Proved, stored: Chunk) -> str | None:
-    """Cut a chunk's text from proved bytes; None if lines or text are not what the index says."""
-    cut = proved.data[stored.byte_start : stored.byte_end]
-    text = cut.decode("utf-8", "replace")
-    # The hash is that of the text; only where bytes were replaced is it not that of the bytes.
-    if content_hash(cut) != stored.content_hash and content_hash(text.encode()) != stored.content_hash:
-        return None
-    return text if proved.data.count(b"\n", 0, stored.byte_start) == stored.span.first - 1 else None
+def is_in_place(proved: Proved, stored: Chunk) -> bool:
+    """Whether a chunk begins at the line that the index says: its text is cut, and hashed, by its bytes."""
+    return proved.data.count(b"\n", 0, stored.byte_start) == stored.span.first - 1

@@ -58,14 +58,8 @@ class HitMaker:
     def _given(self, n: int, hit: Hit, one: Accepted) -> Hit:
         """Return a hit with what belongs to this query alone."""
         proved, path = one.proved, hit.source_path
-        return hit._replace(
-            n=n,
-            path=self.sources.absolute(path),
-            root=root_label(path, self.roots),
-            text=one.text,
-            modified_ns=proved.modified_ns,
-            validated_at_ns=proved.validated_at_ns,
-        )
+        place = self.sources.absolute(path), root_label(path, self.roots)
+        return Hit._make((n, *place, one.text, proved.modified_ns, proved.validated_at_ns, *hit[6:]))
 
     def _made(self, accepted: Sequence[Accepted], present: Sequence[frozenset[int]]) -> dict[_Place, Hit]:
         """Return a hit for each passage. Proof says that its document is the indexed one, so they are remembered."""
@@ -91,16 +85,18 @@ class HitMaker:
         document_name = document_id(document.source_path)
         return Hit(
             n=0,
+            path=None,
+            root=None,
+            text=text,
+            modified_ns=None,
+            validated_at_ns=0,
             score=candidate.score,
             title=document.title,
             source_path=document.source_path,
-            path=None,
-            root=None,
             span=stored.span,
             line=stored.span.first + shown.line_offset,
             column=shown.column,
             heading_path=stored.heading_path,
-            text=text,
             excerpt=shown.excerpt,
             highlights=shown.highlights,
             matched_terms=terms,
@@ -112,8 +108,6 @@ class HitMaker:
             metadata=effective_metadata(document, self.rules),
             tags=document.tags,
             columns=columns_of(proved, stored),
-            modified_ns=proved.modified_ns,
-            validated_at_ns=proved.validated_at_ns,
             explain=self._explain(candidate) if self.explain else None,
             boost=1.0 if view.boosts is None else float(view.boosts[candidate.chunk]),
         )

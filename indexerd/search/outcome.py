@@ -92,7 +92,7 @@ class Highlight(NamedTuple):
 
 
 class Hit(NamedTuple):
-    """One proved chunk. `text` is cut from the bytes that proved it.
+    """One proved chunk. `text` is cut from the bytes that proved it. The first six fields are of one query alone.
 
     Attributes:
         n: Place, from 1.
@@ -110,16 +110,18 @@ class Hit(NamedTuple):
     """
 
     n: int
+    path: bytes | None
+    root: str | None
+    text: str
+    modified_ns: int | None
+    validated_at_ns: int
     score: float
     title: str
     source_path: SourcePath
-    path: bytes | None
-    root: str | None
     span: LineSpan
     line: int
     column: int
     heading_path: tuple[str, ...]
-    text: str
     excerpt: str
     highlights: tuple[Highlight, ...]
     matched_terms: tuple[str, ...]
@@ -131,8 +133,6 @@ class Hit(NamedTuple):
     metadata: Mapping[str, MetadataValue]
     tags: tuple[str, ...]
     columns: str
-    modified_ns: int | None
-    validated_at_ns: int
     explain: tuple[Part, ...] | None = None
     boost: float = 1.0
 

@@ -94,6 +94,7 @@ def _microsecond(moment_ns: int) -> str:
 
 def hit_json(hit: Hit) -> Json:
     """Return one hit."""
+    first, last = hit.span
     fields: Json = {
         "n": hit.n,
         "label": f"S{hit.n}",
@@ -102,9 +103,9 @@ def hit_json(hit: Hit) -> Json:
         "source_path": hit.source_path,
         **_path_json(hit.path),
         "root": hit.root,
-        "citation": _short(hit.source_path, hit.span),
-        "start_line": hit.span.first,
-        "end_line": hit.span.last,
+        "citation": f"{hit.source_path}#L{first}-L{last}",
+        "start_line": first,
+        "end_line": last,
         "line": hit.line,
         "column": hit.column,
         "heading_path": list(hit.heading_path),
@@ -134,7 +135,9 @@ def _short(source_path: SourcePath, span: LineSpan) -> str:
 def iso_utc(moment_ns: int) -> str:
     """Return nanoseconds since 1970 as ISO 8601 in UTC with milliseconds and `Z`."""
     # A file's times may be anything; ISO dates end with the year 9999.
-    seconds, rest = divmod(min(max(moment_ns, _FIRST_NS), _LAST_NS), 1_000_000_000)
+    if not _FIRST_NS <= moment_ns <= _LAST_NS:
+        moment_ns = min(max(moment_ns, _FIRST_NS), _LAST_NS)
+    seconds, rest = divmod(moment_ns, 1_000_000_000)
     return f"{_second(seconds)}.{rest // 1_000_000:03d}Z"
 
 

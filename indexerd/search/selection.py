@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 from indexerd.digests import chunk_id, document_id
 from indexerd.model import Chunk, ChunkId, ContentHash, SourcePath
-from indexerd.search.freshness import Hidden, Proof, Proved, Unproved, passage
+from indexerd.search.freshness import Hidden, Proof, Proved, Unproved, is_in_place
 from indexerd.search.outcome import REASONS, Rejected, RejectionCode
 from indexerd.search.rank import Candidate
 from indexerd.search.request import SearchRequest
@@ -127,9 +127,10 @@ class Selection:
             return None
         if isinstance(verdict, Unproved):
             return verdict.code
-        stored = segment.chunk(candidate.chunk, verdict.data)
-        text = passage(verdict, stored)
-        if text is None:
+        # Of proved bytes there is always a slice.
+        text = segment.chunk_text(candidate.chunk, verdict.data) or ""
+        stored = segment.chunk(candidate.chunk, text)
+        if not is_in_place(verdict, stored):
             return self._prover.mismatch(path).code
         if self._request.distinct and stored.content_hash in self._texts:
             return "duplicate_evidence"

@@ -144,15 +144,16 @@ class Segment:
             unsafe=tuple(UnsafeFinding(line, pattern) for line, pattern in unsafe),
         )
 
-    def chunk(self, number: int, raw: bytes | None = None) -> Chunk:
+    def chunk(self, number: int, text: str | None = None) -> Chunk:
         """Return a chunk.
 
         Args:
             number: Which one.
-            raw: Its document's bytes, from a caller who has proved them equal to the indexed ones. Without them the
-                hash is computed from the kept text, which is read; it is `LOST_HASH` where that is lost.
+            text: Its text, from a caller who has cut it. Without it the hash is computed from the kept text, which is
+                read; it is `LOST_HASH` where that is lost.
         """
-        text = self.chunk_text(number, raw)
+        if text is None:
+            text = self.chunk_text(number)
         # `item` gives a Python number at half the price of indexing.
         return Chunk(
             LineSpan(self.start_lines.item(number), self.end_lines.item(number)),
@@ -174,7 +175,12 @@ class Segment:
         return memoryview(self.texts[number])
 
     def chunk_text(self, number: int, raw: bytes | None = None) -> str | None:
-        """Return the exact slice of a chunk's decoded document (`raw` as for `chunk`); None where it is lost."""
+        """Return the exact slice of a chunk's decoded document; None where it is lost.
+
+        Args:
+            number: Which chunk.
+            raw: Its document's bytes, from a caller who has proved them equal to the indexed ones; None for those kept.
+        """
         try:
             whole = memoryview(self.texts[self.document_of_chunk.item(number)] if raw is None else raw)
         except CorruptionError:
