@@ -9,7 +9,6 @@ See: docs/glossary.md.
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import NamedTuple, NewType
 
@@ -56,8 +55,7 @@ class FrontMatterKeys(NamedTuple):
     series: tuple[str, ...] = ("series",)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
+class Settings(NamedTuple):
     """All that decides what is stored for a document. Part of every settings fingerprint.
 
     Attributes:
@@ -72,7 +70,7 @@ class Settings:
     formats: tuple[str, ...] = (".md", ".markdown", ".mdx", ".txt", ".rst", ".org")
     language: str = "english"
     languages: tuple[tuple[str, str], ...] = ()
-    keys: FrontMatterKeys = field(default_factory=FrontMatterKeys)
+    keys: FrontMatterKeys = FrontMatterKeys()
 
     def language_of(self, source_path: SourcePath) -> str:
         """Return the stemming language for a document, by the label its source path begins with."""

@@ -11,7 +11,6 @@ See: docs/operations.md (rules).
 import re
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from datetime import date
 from types import MappingProxyType
 from typing import Literal, NamedTuple, TypeVar
@@ -25,8 +24,7 @@ _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 _NUMBER = re.compile(r"\d{1,18}")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PathRule:
+class PathRule(NamedTuple):
     """What the configuration says of the documents under a path.
 
     Attributes:
@@ -46,14 +44,13 @@ class PathRule:
     boost: float = 1.0
     supersede_by: str | None = None
     require: tuple[str, ...] = ()
-    metadata: Mapping[str, MetadataValue] = field(default_factory=lambda: MappingProxyType({}))
+    metadata: Mapping[str, MetadataValue] = MappingProxyType({})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AccessRules:
+class AccessRules(NamedTuple):
     """The rules in force: which keys mean what, and the path rules in the order of the configuration."""
 
-    keys: FrontMatterKeys = field(default_factory=FrontMatterKeys)
+    keys: FrontMatterKeys = FrontMatterKeys()
     rules: tuple[PathRule, ...] = ()
 
 

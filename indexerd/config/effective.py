@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 
 from indexerd.access import PathRule
 from indexerd.config.values import Config
-from indexerd.model import FrontMatterKeys, MetadataValue
+from indexerd.model import MetadataValue
 
 Line = tuple[str, object]
 
@@ -56,16 +56,12 @@ def _sections(config: Config) -> Iterable[tuple[str, list[Line]]]:
             ("durability", config.durability),
         ],
     )
-    yield "front_matter", [(name, getattr(config.access.keys, name)) for name in _names(config.access.keys)]
+    yield "front_matter", list(config.access.keys._asdict().items())
     yield "roles", [("owner", roles.owner), ("users", dict(roles.users)), ("groups", dict(roles.groups))]
-    yield "history", [(name, getattr(history, name)) for name in _names(history)]
+    yield "history", list(history._asdict().items())
     group = [("group", socket.group)] if socket.group else []
     yield "socket", [("path", socket.path), ("mode", f"{socket.mode:04o}"), *group]
     yield "log", [("level", config.log.level), ("format", config.log.format), ("queries", config.log.queries)]
-
-
-def _names(value: FrontMatterKeys | object) -> tuple[str, ...]:
-    return tuple(getattr(type(value), "__dataclass_fields__", {}))
 
 
 def _rule(rule: PathRule) -> Iterable[Line]:

@@ -11,7 +11,6 @@ See: docs/operations.md.
 import posixpath
 import tomllib
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from types import MappingProxyType
 
 from indexerd.access import PathRule
@@ -110,10 +109,8 @@ def _with_values(section: Section, config: Config) -> Config:
     for label, _ in pairs:
         if label not in labels and config.roots and section.name.endswith(f".{config.profile}]"):
             section.problem("languages", f"no root has the label {label!r}; labels: {', '.join(sorted(labels))}")
-    return replace(
-        config,
-        settings=replace(
-            settings,
+    return config._replace(
+        settings=settings._replace(
             max_chars=section.get("max_chars", read_int(120, 1_000_000), settings.max_chars),
             formats=section.get("formats", schema.read_formats, settings.formats),
             language=default or settings.language,
@@ -160,11 +157,10 @@ def _with_projects(config: Config, read_project: Callable[[str], str | None]) ->
         if metadata:
             access.append(PathRule(match=f"{root.label}/**" if root.prefixed else "**", metadata=metadata))
     endings = [ending for rule in rules for ending in rule.formats or ()]
-    return replace(
-        config,
+    return config._replace(
         root_rules=tuple(rules),
-        access=replace(config.access, rules=tuple(access)),
-        settings=replace(config.settings, formats=tuple(dict.fromkeys((*config.settings.formats, *endings)))),
+        access=config.access._replace(rules=tuple(access)),
+        settings=config.settings._replace(formats=tuple(dict.fromkeys((*config.settings.formats, *endings)))),
     )
 
 

@@ -9,7 +9,8 @@ See: docs/operations.md.
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import NamedTuple
 
 from indexerd.config.places import default_profile, make_roots, written_root
 from indexerd.model import Root
@@ -18,8 +19,7 @@ PROFILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 NAME_RULE = "must be letters, digits, '.', '_' or '-', at most 64, and begin with a letter or digit"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Given:
+class Given(NamedTuple):
     """What the command line says.
 
     Attributes:
@@ -37,7 +37,7 @@ class Given:
     profile: str | None = None
     socket: str | None = None
     state_dir: str | None = None
-    settings: Mapping[str, object] = field(default_factory=dict)
+    settings: Mapping[str, object] = MappingProxyType({})
     stored_roots: tuple[Root, ...] = ()
 
 

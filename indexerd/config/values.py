@@ -8,9 +8,8 @@ See: docs/operations.md.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from indexerd.access import AccessRules
 from indexerd.model import Root, Settings
@@ -19,8 +18,7 @@ Poll = Literal["auto", "always", "never"]
 Durability = Literal["checkpoint", "always"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RootRules:
+class RootRules(NamedTuple):
     """What holds below one root only, from its `.indexerd.toml`.
 
     Attributes:
@@ -42,8 +40,7 @@ class RootRules:
     problems: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Roles:
+class Roles(NamedTuple):
     """Who has which roles.
 
     Attributes:
@@ -57,8 +54,7 @@ class Roles:
     groups: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class History:
+class History(NamedTuple):
     """How many older generations are kept with their text, so that evidence can be replayed.
 
     Attributes:
@@ -78,8 +74,7 @@ class History:
     max_ratio: float = 1.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Socket:
+class Socket(NamedTuple):
     """The daemon's socket.
 
     Attributes:
@@ -95,8 +90,7 @@ class Socket:
     is_default: bool = True
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Log:
+class Log(NamedTuple):
     """How the daemon speaks on standard error.
 
     Attributes:
@@ -108,8 +102,7 @@ class Log:
     queries: Literal["hash", "text"] = "hash"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Config:
+class Config(NamedTuple):
     """Everything a daemon or a one-shot command of one profile needs to know.
 
     Attributes:
@@ -144,12 +137,12 @@ class Config:
     root_rules: tuple[RootRules, ...] = ()
     poll: Poll = "auto"
     durability: Durability = "checkpoint"
-    roles: Roles = field(default_factory=Roles)
-    history: History = field(default_factory=History)
-    log: Log = field(default_factory=Log)
+    roles: Roles = Roles()
+    history: History = History()
+    log: Log = Log()
     home: str = ""
     settings_home: str = ""
-    origins: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    origins: Mapping[str, str] = MappingProxyType({})
 
     @property
     def root_problems(self) -> tuple[str, ...]:

@@ -10,7 +10,6 @@ See: docs/protocol.md (errors, limits).
 
 import difflib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import NamedTuple, Protocol
 
@@ -70,13 +69,12 @@ class Request(NamedTuple):
     wants_reply: bool = True
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WireError:
+class WireError(NamedTuple):
     """An error as the peer sees it: a stable code, a sentence, and fields that need no parsing."""
 
     code: str
     message: str
-    details: Payload = field(default_factory=lambda: MappingProxyType({}))
+    details: Payload = MappingProxyType({})
 
     @property
     def number(self) -> int:

@@ -12,7 +12,6 @@ See: docs/search.md.
 import weakref
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -66,8 +65,7 @@ _MORE_WALKS: Final = 3
 _LEAST_MORE: Final = 8
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Surroundings:
+class Surroundings(NamedTuple):
     """What a search needs beside snapshot and request.
 
     Attributes:
@@ -91,7 +89,7 @@ class Surroundings:
     roots: Sequence[Root] = ()
     modified: ModifiedNs | None = None
     building: bool = False
-    seen: Mapping[SourcePath, Seen] = field(default_factory=dict)
+    seen: Mapping[SourcePath, Seen] = MappingProxyType({})
     now: "Snapshot | None" = None
 
 

@@ -10,8 +10,7 @@ See: docs/protocol.md (hits).
 
 import weakref
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from indexerd.access.rights import AccessRules, effective_metadata
 from indexerd.analysis import locate_each
@@ -39,8 +38,7 @@ _HITS: "weakref.WeakKeyDictionary[View, Recent[tuple[QueryWords, tuple[str, ...]
 )
 
 
-@dataclass(frozen=True, slots=True)
-class HitMaker:
+class HitMaker(NamedTuple):
     """Makes the hits of one query."""
 
     ranking: Ranking

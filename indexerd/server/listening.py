@@ -13,8 +13,8 @@ import errno
 import os
 import socket
 import stat
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from indexerd.errors import BusyError, ConfigError
 
@@ -26,8 +26,7 @@ _BACKLOG = 4096
 _PROBE_SECONDS = 1.0
 
 
-@dataclass(frozen=True, slots=True)
-class Listener:
+class Listener(NamedTuple):
     """A listening socket and, if it is our own file, which one."""
 
     socket: socket.socket

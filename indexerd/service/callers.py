@@ -10,7 +10,6 @@ See: docs/protocol.md (callers), docs/threat-model.md.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -69,8 +68,7 @@ class Caller(NamedTuple):
             raise ForbiddenError(f"{what} is for the daemon's owner only")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Admission:
+class Admission(NamedTuple):
     """Who is let in.
 
     Attributes:
@@ -82,8 +80,8 @@ class Admission:
 
     owner_uid: int
     owner_roles: frozenset[str] = frozenset()
-    users: Mapping[int, tuple[str, ...]] = field(default_factory=lambda: _NOBODY)
-    groups: Mapping[int, tuple[str, ...]] = field(default_factory=lambda: _NOBODY)
+    users: Mapping[int, tuple[str, ...]] = _NOBODY
+    groups: Mapping[int, tuple[str, ...]] = _NOBODY
 
     def admit(self, peer: Peer) -> Caller | None:
         """Return the caller that a peer is, or None if it is to be refused."""

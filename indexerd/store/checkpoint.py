@@ -12,7 +12,6 @@ See: docs/consistency.md (checkpoint, ceiling).
 import errno
 import threading
 from collections.abc import Mapping
-from dataclasses import replace
 
 from indexerd.errors import CorruptionError, DurabilityUnknownError
 from indexerd.ports import Clock, StoreFilesystem
@@ -165,7 +164,7 @@ class Checkpoints:
         if state.slot is None or self._has_reached(state, closed=closed):
             return
         ceiling = highest if closed else highest + RESERVED_GENERATIONS
-        self._durability.flush(state, replace(state.slot, ceiling=ceiling, closed=closed))
+        self._durability.flush(state, state.slot._replace(ceiling=ceiling, closed=closed))
         with ledger.lock:
             ledger.ceiling = ceiling
             ledger.note_synced(state, taken)

@@ -192,8 +192,7 @@ class Erasure:
         mentioned = [one for ref in manifest.segments if (one := self._mentions[ref]) is not None]
         loses = bool(mentioned) and mentioned[-1].is_document and mentioned[-1].goes
         gone = mentioned[-1] if loses else _Mention(0, 0, is_document=False, goes=False)
-        return replace(
-            manifest,
+        return manifest._replace(
             segments=tuple(self._replaced[ref].ref if ref in self._replaced else ref for ref in manifest.segments),
             documents=manifest.documents - loses,
             chunks=manifest.chunks - gone.chunks,
@@ -210,7 +209,7 @@ class Erasure:
         kept = tuple(
             one._replace(manifest=files[one.generation]) if one.generation in files else one for one in state.slot.kept
         )
-        moved = replace(state.slot, kept=kept)
+        moved = state.slot._replace(kept=kept)
         parts = opened(self._current(state.stored)) if state.generation in changed else state.parts
         return opened_state(moved, {**state.manifests, **changed}, parts, durable=False)
 

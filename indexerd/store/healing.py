@@ -11,8 +11,9 @@ See: docs/consistency.md (damage while running).
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -44,8 +45,7 @@ Recover = Callable[[SourcePath, ContentHash], bytes | None]
 """Returns the bytes of a source if they have this hash."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Damage:
+class Damage(NamedTuple):
     """What is not as it was written.
 
     Attributes:

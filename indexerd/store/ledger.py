@@ -11,6 +11,7 @@ See: docs/consistency.md (commit point, ceiling).
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from indexerd.ports import Clock, StoreFilesystem
 from indexerd.store.durability import Durability
@@ -24,8 +25,7 @@ from indexerd.store.staging import Staging
 from indexerd.store.state import State, pinned
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Unsynced:
+class Unsynced(NamedTuple):
     """What a power cut would take.
 
     Attributes:
@@ -37,8 +37,7 @@ class Unsynced:
     length_bytes: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Numbers:
+class Numbers(NamedTuple):
     """The counters as they were found.
 
     Attributes:
@@ -104,7 +103,7 @@ class Ledger:
         pins = frozenset(self._pins)
         new = pinned(new, pins, self._clock.now_ns() + self._pin_ns)
         assert new.slot is not None
-        slot = replace(new.slot, revision=self._revision + 1, ceiling=self.ceiling, closed=False)
+        slot = new.slot._replace(revision=self._revision + 1, ceiling=self.ceiling, closed=False)
         try:
             moved = commit(self._fs, self._staging, slot, SlotName.LATEST, flush=False)
         except OSError:

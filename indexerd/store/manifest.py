@@ -8,7 +8,6 @@ Purity: pure.
 See: docs/on-disk-format.md (manifest).
 """
 
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -76,8 +75,7 @@ class Versions(NamedTuple):
 UNKNOWN_VERSIONS = Versions("", 0)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Manifest:
+class Manifest(NamedTuple):
     """One generation.
 
     Attributes:

@@ -9,7 +9,6 @@ See: docs/consistency.md (recovery), docs/on-disk-format.md (identity).
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from indexerd.errors import CorruptionError, ForeignStoreError, StoreLockedError
 from indexerd.model import Root
@@ -167,7 +166,7 @@ def _state(fs: StoreFilesystem, found: Found) -> State:
         return empty_state("st_" + fs.entropy(12).hex())
     slot, reached = found.slots[found.chosen], found.slots.get(SlotName.DURABLE)
     # A generation whose manifest is lost can never be shown again: it is no longer kept, and nobody is told it is.
-    slot = replace(slot, kept=tuple(kept for kept in slot.kept if kept.manifest in found.manifests))
+    slot = slot._replace(kept=tuple(kept for kept in slot.kept if kept.manifest in found.manifests))
     manifests = {kept.generation: found.manifests[kept.manifest] for kept in slot.kept}
     generation = slot.newest.generation
     durable = reached is not None and any(kept.generation == generation for kept in reached.kept)

@@ -8,8 +8,6 @@ Purity: shell (the state directory, through the port).
 See: docs/consistency.md (commit point, crash table).
 """
 
-from dataclasses import replace
-
 from indexerd.errors import DurabilityUnknownError
 from indexerd.ports import StoreFilesystem
 from indexerd.store.layout import Kind, SlotName
@@ -48,7 +46,7 @@ def commit(fs: StoreFilesystem, staging: Staging, slot: Slot, target: SlotName, 
             or may not outlive a power cut. Follow it; never roll back.
     """
     # The slot's own serial number counts as given out, so one more than is known now.
-    written = replace(slot, next_serial=staging.next_serial + SERIALS_AHEAD)
+    written = slot._replace(next_serial=staging.next_serial + SERIALS_AHEAD)
     temporary = staging.write(Kind.SLOT, [encode_slot(written)]).name(Kind.SLOT)
     try:
         if flush:

@@ -10,7 +10,6 @@ See: docs/consistency.md (failed flush, damage while running).
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 
 from indexerd.errors import CorruptionError, FormatVersionError
 from indexerd.ports import StoreFilesystem
@@ -119,7 +118,7 @@ def _new_manifests(
             for ref in manifest.segments
         )
         if refs != manifest.segments or kept.manifest.name(Kind.MANIFEST) in dead:
-            changed = replace(manifest, segments=refs)
+            changed = manifest._replace(segments=refs)
             file = write_manifest(staging, changed)
             written.append(file.name(Kind.MANIFEST))
             new[kept.generation] = (changed, file)

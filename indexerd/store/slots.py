@@ -10,7 +10,6 @@ See: docs/on-disk-format.md (slots), docs/consistency.md (ceiling).
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from indexerd.errors import CorruptionError
@@ -74,8 +73,7 @@ class KeptGeneration(NamedTuple):
     partial: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Slot:
+class Slot(NamedTuple):
     """The content of a slot file.
 
     Attributes:

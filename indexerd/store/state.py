@@ -89,7 +89,7 @@ def pinned(state: State, generations: Collection[int], until_ns: int) -> State:
     kept = tuple(
         one._replace(pinned_until_ns=until_ns) if one.generation in generations else one for one in state.slot.kept
     )
-    return replace(state, slot=replace(state.slot, kept=kept))
+    return replace(state, slot=state.slot._replace(kept=kept))
 
 
 def manifest_of(
@@ -199,7 +199,7 @@ def with_manifest(state: State, manifest: Manifest, ref: FileRef, parts: tuple[P
     assert slot is not None
     kept = (*slot.kept[:-1], slot.newest._replace(manifest=ref))
     manifests = {**state.manifests, manifest.generation: manifest}
-    moved = replace(slot, kept=kept)
+    moved = slot._replace(kept=kept)
     return opened_state(moved, manifests, parts, durable=state.snapshot.durable)
 
 
@@ -209,7 +209,7 @@ def pruned(state: State, keep: frozenset[int]) -> State:
     assert slot is not None
     kept = tuple(one for one in slot.kept if one.generation in keep)
     manifests = {number: manifest for number, manifest in state.manifests.items() if number in keep}
-    return replace(state, slot=replace(slot, kept=kept), manifests=manifests)
+    return replace(state, slot=slot._replace(kept=kept), manifests=manifests)
 
 
 def renamed(
@@ -229,7 +229,7 @@ def renamed(
         one._replace(manifest=manifests[one.generation][1]) if one.generation in manifests else one for one in slot.kept
     )
     values = {**state.manifests, **{number: manifest for number, (manifest, _) in manifests.items()}}
-    moved = replace(slot, kept=kept)
+    moved = slot._replace(kept=kept)
     return opened_state(moved, values, parts, durable=state.snapshot.durable)
 
 

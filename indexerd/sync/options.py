@@ -7,11 +7,10 @@ Purity: pure.
 See: docs/operations.md (configuration).
 """
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SyncOptions:
+class SyncOptions(NamedTuple):
     """How to sync.
 
     Attributes:

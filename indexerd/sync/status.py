@@ -9,7 +9,6 @@ See: docs/protocol.md (status, sync, metrics), docs/operations.md (problems).
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from indexerd.model import SourcePath
@@ -57,8 +56,7 @@ class Progress(NamedTuple):
     total: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SyncStatus:
+class SyncStatus(NamedTuple):
     """One moment of the sync.
 
     Attributes:
@@ -88,8 +86,7 @@ class SyncStatus:
     progress: Progress | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SyncReport:
+class SyncReport(NamedTuple):
     """What one run of the sync did; counts are of documents."""
 
     generation: int

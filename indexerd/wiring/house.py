@@ -15,7 +15,6 @@ import os
 import threading
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, NamedTuple, Self
@@ -278,8 +277,7 @@ def _open_store(config: Config, patience_seconds: float) -> tuple[Store, RealSto
         return store, fs
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Ground:
+class _Ground(NamedTuple):
     """What stays the same while a store is open, and makes the rest for one configuration."""
 
     store: Store

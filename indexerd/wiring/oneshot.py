@@ -9,7 +9,6 @@ See: docs/operations.md (without a daemon).
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 
 from indexerd.errors import StoreError
 from indexerd.model import SourcePath
@@ -50,7 +49,7 @@ class OneShot:
             self._checkpoint()
         except (OSError, StoreError):
             return report
-        return replace(report, durable=True)
+        return report._replace(durable=True)
 
     def _look(self, paths: Sequence[str] | None) -> SyncReport:
         report = self._sync.sync_once(paths)

@@ -13,8 +13,8 @@ import logging
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from indexerd.clock import SystemClock
 from indexerd.config import Config
@@ -34,8 +34,7 @@ _log = logging.getLogger(__name__)
 _LOCK_SECONDS, _LOOK_SECONDS = 5.0, 0.01
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Daemon:
+class Daemon(NamedTuple):
     """Everything a daemon process runs, not yet started."""
 
     house: House

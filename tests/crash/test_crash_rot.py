@@ -4,7 +4,6 @@ import itertools
 import os
 import struct
 import tracemalloc
-from dataclasses import replace
 from functools import cache
 
 import pytest
@@ -263,7 +262,7 @@ def forge(manifest=None, segment=None, slot=None):
         ref = written(disk, Kind.MANIFEST, ref.serial, sealed)
     for name in SlotName:
         found = read_slot(fs, name)
-        data = encode_slot(replace(found, kept=(*found.kept[:-1], found.newest._replace(manifest=ref))))
+        data = encode_slot(found._replace(kept=(*found.kept[:-1], found.newest._replace(manifest=ref))))
         if slot is not None:
             value = unpack(unseal(data, SLOT_MAGIC, SLOT_VERSION, ""), "")
             data = sealed_as_is(SLOT_MAGIC, SLOT_VERSION, pack(slot(value)))

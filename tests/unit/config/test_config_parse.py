@@ -223,6 +223,10 @@ def test_effective_settings_are_a_file_that_gives_the_same_values():
         match = "a/**"
         metadata = {team = "docs"}
         boost = 2.0
+        [front_matter]
+        acl = ["readers"]
+        [history]
+        days = 3
         [roles.groups]
         "docs team" = ["staff"]
         """
@@ -234,3 +238,4 @@ def test_effective_settings_are_a_file_that_gives_the_same_values():
         assert getattr(again, name) == getattr(config, name), name
     assert "# /home/u/.config/indexerd/config.toml" in printed
     assert "# default" in printed
+    assert {"title", "acl", "days", "max_ratio"} <= {line.partition(" ")[0] for line in printed.splitlines()}

@@ -95,9 +95,7 @@ def test_the_state_of_the_index_is_told():
         0,
     ]
     status = house.sync.status()
-    house.sync.status = lambda: type(status)(
-        **{name: getattr(status, name) for name in status.__slots__} | {"problems": (Problem('a"b\\', 0, 3, "x"),)}
-    )
+    house.sync.status = lambda: status._replace(problems=(Problem('a"b\\', 0, 3, "x"),))
     assert value(house, "problem", code='a"b\\') == 3
 
 

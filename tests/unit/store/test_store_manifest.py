@@ -1,7 +1,5 @@
 """Manifests and slots as values: they come back, and what breaks an invariant is refused."""
 
-from dataclasses import replace
-
 import pytest
 
 from indexerd.errors import CorruptionError
@@ -61,8 +59,8 @@ def test_a_manifest_that_breaks_an_invariant_is_refused(manifest):
         make_slot(kept=()),
         make_slot(ceiling=6),
         make_slot(next_serial=7),
-        replace(make_slot(), kept=tuple(reversed(make_slot().kept))),
-        replace(make_slot(), kept=(make_slot().kept[0], make_slot().kept[0]._replace(generation=6))),
+        make_slot()._replace(kept=tuple(reversed(make_slot().kept))),
+        make_slot()._replace(kept=(make_slot().kept[0], make_slot().kept[0]._replace(generation=6))),
     ],
 )
 def test_a_slot_that_breaks_an_invariant_is_refused(slot):

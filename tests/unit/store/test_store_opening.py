@@ -1,7 +1,6 @@
 """Opening a state directory: whose it is, in which state, and what is served of it."""
 
 import errno
-from dataclasses import replace
 
 import pytest
 
@@ -125,7 +124,7 @@ def test_a_manifest_of_another_generation_is_not_taken_for_the_one_named(disk):
     slot = slots.decode_slot(disk.names["latest"].data, "latest")
     one, two = slot.kept
     forged = (one._replace(manifest=two.manifest), two._replace(manifest=one.manifest))
-    disk.names["latest"].data = slots.encode_slot(replace(slot, kept=forged))
+    disk.names["latest"].data = slots.encode_slot(slot._replace(kept=forged))
     store = opened(again(disk))
     assert (store.snapshot().generation, store.opening.fell_back) == (1, True)
 

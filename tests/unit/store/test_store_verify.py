@@ -50,7 +50,7 @@ def forge(fs, change):
         data = encode_manifest(change(read_manifest(fs, slot.newest)))
         ref = FileRef(slot.newest.manifest.serial, fast_digest(data), len(data))
         put(fs, ref.name(Kind.MANIFEST), data)
-        put(fs, name, encode_slot(replace(slot, kept=(*slot.kept[:-1], slot.newest._replace(manifest=ref)))))
+        put(fs, name, encode_slot(slot._replace(kept=(*slot.kept[:-1], slot.newest._replace(manifest=ref)))))
 
 
 def test_a_whole_store_has_no_finding(fs):
@@ -62,20 +62,20 @@ def test_a_whole_store_has_no_finding(fs):
 @pytest.mark.parametrize("counts", [{"documents": 3}, {"chunks": 99}, {"text_bytes": 0}])
 def test_a_count_that_does_not_follow_is_a_problem(fs, counts):
     """Forged counts are found although every checksum is right."""
-    forge(fs, lambda manifest: replace(manifest, **counts))
+    forge(fs, lambda manifest: manifest._replace(**counts))
     assert "problem" in kinds(fs)
 
 
 def test_segments_of_other_settings_are_a_problem(fs):
     """A manifest that claims other settings than its segments have is found."""
-    forge(fs, lambda manifest: replace(manifest, settings="other"))
+    forge(fs, lambda manifest: manifest._replace(settings="other"))
     assert any("settings" in finding.detail for finding in fsck(fs))
 
 
 def test_a_segment_that_is_not_there_is_a_problem(fs):
     """A manifest that names a missing segment is found once, not once for each generation."""
     missing = SegmentRef(FileRef(77, bytes(16), 10), 1)
-    forge(fs, lambda manifest: replace(manifest, segments=(*manifest.segments, missing)))
+    forge(fs, lambda manifest: manifest._replace(segments=(*manifest.segments, missing)))
     assert [finding.where for finding in fsck(fs)].count(missing.name) == 1
 
 
@@ -213,7 +213,7 @@ def test_forged_postings_of_a_published_segment_are_a_problem(fs):
     parts = b"".join(bytes(part) for part in encode_segment(forged))
     new = ref._replace(file=FileRef(ref.file.serial, fast_digest(parts), len(parts)))
     put(fs, new.name, parts)
-    forge(fs, lambda manifest: replace(manifest, segments=(*manifest.segments[:-1], new)))
+    forge(fs, lambda manifest: manifest._replace(segments=(*manifest.segments[:-1], new)))
     assert "problem" not in kinds(fs)
     problems = [finding for finding in fsck(fs, REMADE) if finding.kind == "problem"]
     assert [(problem.where, "lengths" in problem.detail) for problem in problems] == [(new.name, True)]
