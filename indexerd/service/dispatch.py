@@ -15,7 +15,6 @@ from indexerd.protocol import PROTOCOL_VERSION
 from indexerd.protocol.fields import Fields
 from indexerd.protocol.messages import MethodNotFoundError, Payload, nearest_name, shown_name, wire_error
 from indexerd.service.callers import Admission, Caller, Peer
-from indexerd.service.citations import Citations
 from indexerd.service.condition import Condition
 from indexerd.service.events import log_answer
 from indexerd.service.figures import Figures
@@ -49,7 +48,7 @@ class Service:
         self._parts = parts
         visibility = Visibility(parts.access)
         self._searching = Searching(parts, visibility)
-        citations, condition, listing = Citations(parts), Condition(parts, visibility), Listing(parts, visibility)
+        condition, listing = Condition(parts, visibility), Listing(parts, visibility)
         self._quick: Mapping[str, Answer] = MappingProxyType(
             {
                 "status": condition.status,
@@ -63,8 +62,8 @@ class Service:
                 "query": self._query,
                 "evidence": self._evidence,
                 "check": self._check,
-                "verify": citations.verify,
-                "show": citations.show,
+                "verify": self._verify,
+                "show": self._show,
                 "documents": listing.documents,
                 "generations": listing.generations,
                 "forget": functools.partial(forget, parts),
@@ -134,6 +133,16 @@ class Service:
         from indexerd.service.checking import Checking  # noqa: PLC0415 - 17 ms of a start, for what few ask
 
         return Checking(self._parts).check(caller, params)
+
+    def _verify(self, caller: Caller, params: Payload) -> Json:
+        from indexerd.service.citations import Citations  # noqa: PLC0415 - 6 ms of a start
+
+        return Citations(self._parts).verify(caller, params)
+
+    def _show(self, caller: Caller, params: Payload) -> Json:
+        from indexerd.service.citations import Citations  # noqa: PLC0415 - as above
+
+        return Citations(self._parts).show(caller, params)
 
     def _subscribe(self, caller: Caller, params: Payload) -> Json:  # noqa: ARG002 - every caller may
         Fields(params).close()
