@@ -111,11 +111,10 @@ def why_withheld(document: Document, access: AccessRules) -> str | None:
 def _decided(document: Document, access: AccessRules) -> Rights:
     rules = [(index, rule) for index, rule in enumerate(access.rules) if matches(rule.match, document.source_path)]
     keys = access.keys
-    if not rules and not document.unread_keys and not document.unsafe:
-        deciding = {key.casefold() for key in (*keys.acl, *keys.valid_from, *keys.valid_to, *keys.version)}
-        # Most front matter is about other things.
-        if deciding.isdisjoint(map(str.casefold, document.metadata)):
-            return OPEN
+    says_nothing = not document.unread_keys and not document.unsafe
+    # Most front matter is about other things.
+    if says_nothing and not rules and deciding_keys(keys).isdisjoint(map(str.casefold, document.metadata)):
+        return OPEN
     unread = {key.casefold() for key in document.unread_keys}
     values = _folded(document.metadata, [rule for _, rule in rules], unread)
     _refuse_unread(unread, (*keys.acl, *keys.valid_from, *keys.valid_to))
@@ -133,6 +132,11 @@ def _decided(document: Document, access: AccessRules) -> Rights:
         unsafe=bool(document.unsafe) and _gated([rule for _, rule in rules]),
         boost=boost,
     )
+
+
+def deciding_keys(keys: FrontMatterKeys) -> frozenset[str]:
+    """Return the keys, without case, one of which is in every document that is not open where no rule speaks of it."""
+    return frozenset(key.casefold() for key in (*keys.acl, *keys.valid_from, *keys.valid_to, *keys.version))
 
 
 def may_see(document_rights: Rights, roles: frozenset[str]) -> bool:

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from indexerd.access.globs import matches
-from indexerd.access.rights import OPEN, AccessRules, Age, Rights, Version, admits, rights, version_of
+from indexerd.access.rights import OPEN, AccessRules, Age, Rights, Version, admits, deciding_keys, rights, version_of
 from indexerd.model import Settings, SourcePath
 from indexerd.search.bm25 import FloatArray
 from indexerd.search.view import Mask
@@ -144,15 +144,25 @@ def _decide(segment: "Segment", rules: AccessRules) -> Iterator[tuple[int, Right
     speaks = np.asarray(segment.has_metadata) | np.asarray(segment.unsafe)
     fitting = [_fitting(path, rules) for path in segment.path_table] if rules.rules else []
     spoken_of = speaks | np.array([bool(numbers) for numbers in fitting], dtype=np.bool_) if fitting else speaks
+    deciding = deciding_keys(rules.keys)
     # Of documents that say nothing themselves, those that the same rules speak of have the same rights.
     silent: dict[tuple[int, ...], Rights] = {}
     for index in np.flatnonzero(spoken_of).tolist():
+        if not segment.unsafe[index] and not (fitting and fitting[index]) and not _may_say(segment, index, deciding):
+            continue
         own = None if speaks[index] else silent.get(fitting[index])
         if own is None:
             own = rights(segment.document(index), rules)
             if not speaks[index]:
                 silent[fitting[index]] = own
         yield index, own
+
+
+def _may_say(segment: "Segment", index: int, deciding: frozenset[str]) -> bool:
+    """Whether a key may be among a document's: where it is nowhere in the record, that need not be taken apart."""
+    # Folding goes by characters, so that a folded key is found in the folded record; what no character is breaks none.
+    record = str(segment.records[index], "utf-8", "replace").casefold()
+    return any(key in record for key in deciding)
 
 
 def _fitting(path: str, rules: AccessRules) -> tuple[int, ...]:

@@ -7,9 +7,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from indexerd.access.rights import AccessRules, PathRule
+from indexerd.access.rights import AccessRules, PathRule, Rights, rights
+from indexerd.model import FrontMatterKeys
 from indexerd.search.eligibility import ViewCache, base_view
-from indexerd.search.rights import Caller
+from indexerd.search.rights import Caller, rights_of
 from tests.fakes.searching import Library, live_segment
 
 DAY = datetime.date(2026, 9, 6)
@@ -58,3 +59,20 @@ def test_a_publish_leaves_what_is_known_of_the_other_segments():
     after = cache.base_view(SimpleNamespace(segments=(first, second)), caller, OPEN, frozenset())
     assert after.segments[0] is before.segments[0]
     assert after.n == before.n + int(np.count_nonzero(after.segments[1].eligible))
+
+
+@pytest.mark.parametrize(
+    "key", ["acl", "ACL", "VALID_TO", "ver\u017fion", "\u0414\u041e\u0421\u0422\u0423\u041f", "a: [acl]\nacl"]
+)
+def test_a_key_in_any_case_decides_among_much_front_matter_that_does_not(key):
+    """What is passed over because its record names no deciding key has the rights that reading it would give."""
+    rules = AccessRules(FrontMatterKeys(acl=("acl", "\u0434\u043e\u0441\u0442\u0443\u043f")))
+    files = {
+        f"{n}.md": f"---\nsummary: a note {n}\nstatus: \u0447\u0435\u0440\u043d\u043e\u0432\u0438\u043a\n---\ntext\n"
+        for n in range(3)
+    }
+    files["spoken.md"] = f"---\nsummary: more\n{key}: 2026\n---\ntext\n"
+    segment = live_segment(Library(files).build(sorted(files))).data
+    every = {index: rights(segment.document(index), rules) for index in range(segment.document_count)}
+    assert rights_of(segment, rules) == {index: own for index, own in every.items() if own != Rights()}
+    assert rights_of(segment, rules)
