@@ -26,7 +26,8 @@ from indexerd.store.state import State, durable, pruned
 from indexerd.store.statistics import Counters
 
 # Numbers set aside with each durable slot. A restart that was no clean close skips what is left of them.
-RESERVED_GENERATIONS = 256
+# So many that no publish waits for a flush, which takes seconds where the disk is busy with something else.
+RESERVED_GENERATIONS = 4096
 CHECKPOINT_SECONDS = 0.5
 CHECKPOINT_BYTES = 4 << 20
 RETRY_SECONDS = (0.5, 1.0, 2.0, 5.0, 10.0, 30.0)

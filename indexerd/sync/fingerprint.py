@@ -11,7 +11,7 @@ See: docs/consistency.md (fingerprints).
 
 import heapq
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -33,6 +33,8 @@ _HASH_BYTES = 32
 # Devices and inodes use all 64 bits; times may lie before 1970.
 _KINDS = ("<u8", "<u8", "<i8", "<i8", "<i8", "<i8")
 _COLUMNS = len(_KINDS)
+# So many files are written down in a millisecond.
+_PORTION = 500
 
 _Row = tuple[tuple[int, ...], ContentHash, int]
 
@@ -65,7 +67,7 @@ def sample_size(elapsed_seconds: float, per_hour: int = SAMPLE_FILES_PER_HOUR) -
 
 
 class FingerprintCache:
-    """The fingerprints of one store's documents. Belongs to one thread.
+    """The fingerprints of one store's documents. Belongs to one thread, save for `encode`, which any may call.
 
     Attributes:
         sampled_ns: Wall time of the last sample; 0 for never.
@@ -162,17 +164,31 @@ class FingerprintCache:
         aged = ((self._known[path][2], path) for path in paths if path in self._known)
         return [path for _, path in heapq.nsmallest(count, aged)]
 
-    def encode(self) -> bytes:
-        """Return the cache's bytes."""
-        paths = sorted(self._known)
-        stats, hashes, looked = zip(*map(self._known.__getitem__, paths), strict=True) if paths else ((), (), ())
-        columns = (*zip(*stats, strict=True), looked) if paths else ((),) * _COLUMNS
-        numbers = [np.array(column, kind) for column, kind in zip(columns, _KINDS, strict=True)]
-        # Each name ends with a line end, since an unprefixed root that is a mount has the empty path.
-        names = "".join(f"{path}\n" for path in paths).encode()
+    def encode(self, paths: Sequence[SourcePath] | None = None, pause: Callable[[], object] = lambda: None) -> bytes:
+        """Return the cache's bytes.
+
+        Args:
+            paths: The files to write down, as far as they are known, in this order; None for all.
+            pause: Called after each portion: all at once would hold up every thread for a tenth of a second.
+        """
+        columns: list[list[bytes]] = [[] for _ in _KINDS]
+        hashes: list[bytes] = []
+        names: list[bytes] = []
+        paths = sorted(self._known) if paths is None else paths
+        for start in range(0, len(paths), _PORTION):
+            known = {
+                path: row for path in paths[start : start + _PORTION] if (row := self._known.get(path)) is not None
+            }
+            numbers = zip(*((*row[0], row[2]) for row in known.values()), strict=True)
+            for column, part, kind in zip(columns, numbers, _KINDS, strict=False):
+                column.append(np.array(part, kind).tobytes())
+            hashes.extend(row[1] for row in known.values())
+            # Each name ends with a line end, since an unprefixed root that is a mount has the empty path.
+            names.append("".join(f"{path}\n" for path in known).encode())
+            pause()
         mounts = "".join(f"{path}\n" for path in sorted(self.mounts)).encode()
-        header = np.array([len(paths), len(names), len(mounts), self.sampled_ns], "<u8")
-        body = b"".join((header.tobytes(), *(column.tobytes() for column in numbers), *hashes, names, mounts))
+        header = np.array([len(hashes), sum(map(len, names)), len(mounts), self.sampled_ns], "<u8")
+        body = b"".join((header.tobytes(), *map(b"".join, columns), *hashes, *names, mounts))
         packed = zlib.compress(body, _ZLIB_LEVEL)
         return _MAGIC + fast_digest(packed) + packed
 

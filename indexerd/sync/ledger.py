@@ -99,6 +99,10 @@ class Ledger:
             self._held = held
             self.held_paths = frozenset(held)
 
+    def paths(self) -> list[SourcePath]:
+        """Return the paths of all indexed documents, in order."""
+        return self._known().paths.copy()
+
     def within(self, scope: Collection[SourcePath]) -> dict[SourcePath, ContentHash]:
         """Return the indexed documents at or below any of these paths; the empty path stands for all."""
         if "" in scope:

@@ -84,7 +84,8 @@ class SyncLoop:
         self._thread: threading.Thread | None = None
         self._stopping = False
         mend = Mending(store, sources, clock, self.problems, self._stepper.read_again)
-        self._upkeep = Upkeep(store, lambda: not store.snapshot().durable, self._report_upkeep, mend)
+        unsynced, besides = lambda: not store.snapshot().durable, self._stepper.do_besides
+        self._upkeep = Upkeep(store, unsynced, self._report_upkeep, mend, besides)
 
     def start(self) -> None:
         """Start watching, then the thread; the first thing it does is a full scan."""
@@ -125,10 +126,6 @@ class SyncLoop:
             except Exception as error:  # noqa: BLE001 -- the border of one sync cycle
                 _log.exception("step_failed: what it took is put back")
                 stepper.failed(error)
-            with stepper.lock:
-                save = stepper.save_due()
-            if save:
-                stepper.save()
             with stepper.lock:
                 wait = stepper.seconds_to_wait()
                 if wait > 0 and not self._stopping:

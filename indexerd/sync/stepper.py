@@ -15,7 +15,7 @@ import threading
 from collections.abc import Callable, Sequence
 
 from indexerd.errors import StoreError
-from indexerd.indexing import settings_fingerprint
+from indexerd.indexing import make_ready, settings_fingerprint
 from indexerd.model import Root, Settings, SourcePath
 from indexerd.ports import Clock, Sources, StoreFilesystem
 from indexerd.store import Snapshot, Store
@@ -23,7 +23,7 @@ from indexerd.sync.bulk import Bulk
 from indexerd.sync.cycle import Cycle
 from indexerd.sync.deferred import Deferred
 from indexerd.sync.ledger import Known, Ledger, documents_of
-from indexerd.sync.memory import drop_cache, load_cache, save_cache
+from indexerd.sync.memory import SavedCache, load_cache
 from indexerd.sync.options import SyncOptions
 from indexerd.sync.pending import HURRIED, NOBODY, Batch, Hint, Pending, Writing
 from indexerd.sync.problems import Standing
@@ -74,7 +74,7 @@ class Stepper:
         fs: StoreFilesystem | None,
     ) -> None:
         self.store, self.scanner, self.clock, self.roots = store, scanner, clock, tuple(roots)
-        self.options, self._fs = options, fs
+        self.options, self._saved = options, SavedCache(fs)
         # Guards the hints, the timetable and the flags below. Taken after the watcher's own lock, never before it.
         self.lock = threading.Lock()
         self.wake = threading.Condition(self.lock)
@@ -113,7 +113,7 @@ class Stepper:
         self.callbacks: list[Callable[[Snapshot], None]] = []
         self._overflows = Overflows()
         self._back_off = BackOff()
-        self._unsaved = False
+        self._unsaved = self._is_ready = False
         self._next_amid = 0.0
         self._beats = 0
         # What a failure now would be called in the status.
@@ -227,15 +227,25 @@ class Stepper:
                 if wait > 0:
                     self.wake.wait(wait)
 
-    def save(self) -> None:
-        """Write the fingerprints down, if there is anything new. Called by the stepping thread."""
+    def do_besides(self, pause: Callable[[], object]) -> None:
+        """Make ready what the first save would wait for, and write the fingerprints down: called by another thread."""
+        if not self._is_ready:
+            self._is_ready = True
+            make_ready(self.writer.cycle.settings)
+        with self.lock:
+            due = self.save_due()
+        if due:
+            self.save(pause)
+
+    def save(self, pause: Callable[[], object] = lambda: None) -> None:
+        """Write the fingerprints down, if there is anything new; while others step, with a pause now and then."""
         if self._unsaved:
             self._unsaved = False
-            save_cache(self._fs, self.ledger.cache)
+            self._saved.save(self.ledger.cache, self.ledger.paths(), pause)
 
     def drop_saved(self) -> None:
         """Remove the fingerprints on disk; the next save writes them anew. Raises `OSError` if they are still there."""
-        drop_cache(self._fs, self.ledger.cache)
+        self._saved.drop(self.ledger.cache)
         self._unsaved = True
 
     def save_due(self) -> bool:

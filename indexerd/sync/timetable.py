@@ -122,4 +122,4 @@ class Timetable:
     def next_moment(self, *, recent: bool = True) -> float:
         """Return the earliest moment at which anything is due, with or without files too recent to trust."""
         first = next(iter(self._recent.values()), float("inf")) if recent else float("inf")
-        return min(self.root_check, self.reconcile, self.sample, self.save, first)
+        return min(self.root_check, self.reconcile, self.sample, first)

@@ -240,7 +240,7 @@ class Writer:
         """Return the files read since the last call whose stat is too fresh to be believed; each is returned once."""
         recent, self._recent = self._recent, set()
         cache, indexed = self.cycle.ledger.cache, self.cycle.ledger.indexed
-        return cache.doubted(sorted(recent.intersection(indexed)), indexed)
+        return cache.doubted(sorted(path for path in recent if path in indexed), indexed)
 
     def progress(self) -> Progress | None:
         """Return how far the bulk run is; None when there is none."""

@@ -568,7 +568,7 @@ def test_a_checkpoint_that_fails_is_named_and_tried_again(tmp_path):
 
 
 class Hanging:
-    """A state directory whose flushes do not return while `gate` is shut."""
+    """A state directory whose flushes, and writes of fingerprints, do not return while `gate` is shut."""
 
     def __init__(self, real):
         self._real, self.gate, self.waiting = real, threading.Event(), threading.Event()
@@ -576,11 +576,12 @@ class Hanging:
 
     def __getattr__(self, name):
         operation = getattr(self._real, name)
-        if not name.startswith("flush"):
+        if not name.startswith(("flush", "write_new")):
             return operation
 
         def hanging(*args):
-            if not self.gate.is_set():
+            is_slow = name != "write_new" or args[0] == "fingerprints.new"
+            if is_slow and not self.gate.is_set():
                 self.waiting.set()
                 self.gate.wait()
             return operation(*args)
@@ -609,6 +610,25 @@ def test_a_disk_that_hangs_in_a_flush_holds_up_nobody(tmp_path):
         finally:
             rig.fs.gate.set()
         rig.until(lambda: rig.store.statistics().durable_generation == rig.generation() == durable + 51)
+
+
+def test_fingerprints_that_are_being_written_down_hold_up_nobody(tmp_path):
+    """While the file of fingerprints does not get written, saves are published and found."""
+    with Rig(tmp_path, wrap=Hanging) as rig:
+        rig.write("n.md", "zeroth word")
+        rig.start()
+        rig.until(lambda: rig.store.snapshot().durable)
+        rig.fs.gate.clear()
+        try:
+            with rig.loop._stepper.lock:
+                rig.loop._stepper.timetable.save = 0.0
+            assert rig.fs.waiting.wait(20)
+            rig.write("n.md", "first word")
+            rig.settle()
+            assert [hit.source_path for hit in asked(rig, "first").hits] == ["n.md"]
+        finally:
+            rig.fs.gate.set()
+        rig.until((rig.state / "fingerprints").exists)
 
 
 def asked(rig, text):

@@ -98,6 +98,21 @@ def test_the_bytes_say_everything(known, mounts, sampled_ns):
     assert filled(dict(reversed(known.items())), mounts, sampled_ns).encode() == data
 
 
+def test_a_cache_is_written_down_in_portions():
+    """Others come in between every few hundred files; what changes meanwhile is written as it was or as it is."""
+    known = {SourcePath(f"{number:04d}.md"): (OLD, HASH, NOW) for number in range(1200)}
+    cache, paths, pauses = filled(known), sorted(known), []
+
+    def pause():
+        pauses.append(len(pauses))
+        cache.forget(paths[-1])
+        cache.record(paths[0], OLD, HASH, NOW + 1)
+
+    back = FingerprintCache.decode(cache.encode(paths, pause))
+    assert len(pauses) == 3
+    assert [path for path in paths if back.get(path) is None] == [paths[-1]]
+
+
 @given(entries, st.data())
 def test_damaged_bytes_are_an_empty_cache(known, data):
     """A flipped bit, a cut, or foreign bytes: nothing is believed, nothing is raised."""

@@ -40,13 +40,15 @@ class Upkept:
 
 
 def test_what_is_due_is_done_and_then_collected():
-    """A checkpoint and a merge are followed by one collection; with nothing due nothing is done."""
+    """A checkpoint and a merge are each followed by a collection; with nothing due nothing is done."""
     store = Upkept()
     upkeep = Upkeep(store, lambda: False, lambda _code, _error: None)
-    assert not upkeep.once()
+    assert not upkeep.flush_once()
+    assert not upkeep.merge_once()
     store.due = store.merges = 1
-    assert upkeep.once()
-    assert store.done == ["checkpoint", "merge", "collect"]
+    assert upkeep.flush_once()
+    assert upkeep.merge_once()
+    assert store.done == ["checkpoint", "collect", "merge", "collect"]
 
 
 def test_a_wake_leads_to_a_look_and_a_stop_ends_the_thread():
@@ -61,7 +63,28 @@ def test_a_wake_leads_to_a_look_and_a_stop_ends_the_thread():
     assert store.looked.wait(5)
     upkeep.stop()
     assert store.done == ["checkpoint", "collect"]
-    assert upkeep._thread is None
+
+
+def test_no_flush_waits_for_a_merge():
+    """While a merge goes on for as long as it likes, what is to be flushed is flushed."""
+    store, merging, go_on = Upkept(), threading.Event(), threading.Event()
+
+    def merge_once():
+        merging.set()
+        assert go_on.wait(5)
+        store.merges = 0
+        return True
+
+    store.merge_once, store.merges = merge_once, 1
+    flushed = threading.Event()
+    store.collect = flushed.set
+    upkeep = Upkeep(store, lambda: True, lambda _code, _error: None)
+    upkeep.start()
+    assert merging.wait(5)
+    store.due = 1
+    assert flushed.wait(5)
+    go_on.set()
+    upkeep.stop()
 
 
 def test_a_failure_is_reported_and_cleared_by_a_success():
@@ -75,11 +98,11 @@ def test_a_failure_is_reported_and_cleared_by_a_success():
     store.due, store.error = 1, OSError(5, "Input/output error")
     upkeep = Upkeep(store, lambda: store.due > 0, report)
     upkeep.start()
-    while not told:
+    while ("upkeep_failed", store.error) not in told:
         assert changed.wait(5)
-    assert told[0] == ("upkeep_failed", store.error)
-    store.error = None
-    while told[-1] != ("upkeep_failed", None):
+        changed.clear()
+    failed, store.error = len(told), None
+    while ("upkeep_failed", None) not in told[failed:]:
         changed.clear()
         assert changed.wait(5)
     upkeep.stop()
