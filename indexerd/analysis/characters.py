@@ -175,7 +175,7 @@ def _fill(code: int) -> None:
         FLAGS[code], FOLDED[code] = _classify(code)
 
 
-def folded_codes(codes: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint32]:
+def folded_codes(codes: npt.NDArray[np.uint32] | npt.NDArray[np.intp]) -> npt.NDArray[np.uint32]:
     """Return what each code point folds to. Afterwards FLAGS holds for all of them too."""
     # `take`: half the time of an index in brackets.
     folded = FOLDED.take(codes)

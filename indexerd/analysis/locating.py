@@ -142,7 +142,7 @@ class _Wanted:
             return
         lines = [text[begin : _line_end(text, begin)] for begin in begins]
         stream = read_stream(lines)
-        spans, codes, starts = find_spans(stream), stream.codes.tobytes().decode("utf-32-le"), stream.starts.tolist()
+        spans, codes, starts = find_spans(stream), stream.text(), stream.starts.tolist()
         for start, end in zip(spans.whole_starts.tolist(), spans.whole_ends.tolist(), strict=True):
             if codes[start:end] in self._joined:
                 number = bisect_right(starts, start) - 1
@@ -154,7 +154,7 @@ class _Wanted:
         """Return the places of all kinds of terms in any text."""
         stream = read_stream([text])
         spans = find_spans(stream)
-        folded = stream.codes.tobytes().decode("utf-32-le")
+        folded = stream.text()
         bounds = list(zip(spans.word_starts.tolist(), spans.word_ends.tolist(), strict=True))
         meant = self._meant({folded[start:end] for start, end in bounds})
         found = [(start, end, meant[term]) for start, end in bounds if (term := folded[start:end]) in meant]

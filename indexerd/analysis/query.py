@@ -154,7 +154,7 @@ def _read_words(piece: str, languages: tuple[str, ...]) -> tuple[QueryWord, ...]
         return (_word(piece, 0, len(piece), "word", languages),)
     stream = read_stream([piece])
     begins, finishes = origins(piece)
-    text = stream.codes.tobytes().decode("utf-32-le")
+    text = stream.text()
     words = [
         _word(text[start:end], begins[start - 1], finishes[end - 2], kind, languages)
         for start, end, kind in _kinds(find_spans(stream))
@@ -212,7 +212,7 @@ def _name_words(text: str) -> list[str]:
 
 
 def _stream_words(stream: Stream) -> list[str]:
-    text = stream.codes.tobytes().decode("utf-32-le")
+    text = stream.text()
     starts, ends = runs(stream)
     spans = [*zip(starts.tolist(), ends.tolist(), strict=True)]
     spans += [(at, at + 1) for at in np.flatnonzero(stream.flags & IDEOGRAPH).tolist()]

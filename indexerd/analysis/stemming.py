@@ -8,6 +8,7 @@ See: docs/search.md (analysis).
 """
 
 from collections.abc import Collection, Iterable, Sequence
+from typing import AnyStr
 
 import Stemmer
 
@@ -16,8 +17,8 @@ LANGUAGES: tuple[str, ...] = (NO_STEMMING, *sorted(Stemmer.algorithms()))
 STEMMER_VERSION: str = Stemmer.version()
 
 
-def stems(words: Sequence[str], language: str) -> list[str]:
-    """Return the stem of each folded word.
+def stems(words: Sequence[AnyStr], language: str) -> list[AnyStr]:
+    """Return the stem of each folded word, in UTF-8 if it is.
 
     Raises:
         KeyError: The language is none of `LANGUAGES`; the settings are checked before they come here.
@@ -27,7 +28,7 @@ def stems(words: Sequence[str], language: str) -> list[str]:
     # A new one for each call: it is not safe to share between threads, and costs less than one word. Without its cache,
     # which takes twice the time it saves.
     stemmer = Stemmer.Stemmer(language, 0)
-    found: list[str] = stemmer.stemWords(list(words))
+    found: list[AnyStr] = stemmer.stemWords(list(words))
     # A stem of nothing finds nothing: such a word (there are some in Turkish) stays as it is.
     return found if all(found) else [stem or word for stem, word in zip(found, words, strict=True)]
 

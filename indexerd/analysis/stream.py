@@ -10,7 +10,7 @@ See: docs/search.md (analysis).
 
 from bisect import bisect_right
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -19,41 +19,78 @@ import numpy.typing as npt
 from indexerd.analysis.characters import AWKWARD, BREAK, FLAGS, folded_codes, rewrite
 
 _FEED = "\n"
+_ASCII = 128
 
 CodePoints = npt.NDArray[np.uint32]
+Positions = npt.NDArray[np.int64]
 
 
 class Stream(NamedTuple):
     """Pieces of text, ready for the analyzer.
 
     Attributes:
-        codes: `uint32`, folded code points.
+        codes: Folded code points: `uint8` if all are ASCII, else `uint32`.
         flags: `uint8`, what each code point is (see `characters`), taken before folding.
         breaks: Positions where a part ends although both neighbours are word characters; ascending.
         starts: `int64`, position of each piece's first code point.
     """
 
-    codes: CodePoints
+    codes: CodePoints | npt.NDArray[np.uint8]
     flags: npt.NDArray[np.uint8]
-    breaks: npt.NDArray[np.int64]
-    starts: npt.NDArray[np.int64]
+    breaks: Positions
+    starts: Positions
+
+    def text(self) -> str:
+        """Return the folded text."""
+        return self.codes.tobytes().decode("ascii" if self.codes.itemsize == 1 else "utf-32-le")
+
+    def encoded(self) -> tuple[bytes, Positions | None]:
+        """Return the folded text in UTF-8, and where each code point begins in it; None if each is one byte."""
+        if self.codes.itemsize == 1:
+            return self.codes.tobytes(), None
+        more = (self.codes > 0x7F).view(np.uint8) + (self.codes > 0x7FF) + (self.codes > 0xFFFF)
+        offsets = np.zeros(len(more) + 1, np.int64)
+        np.cumsum(more.astype(np.int64) + 1, out=offsets[1:])
+        return self.text().encode(), offsets
 
 
 def read_stream(pieces: Sequence[str]) -> Stream:
     """Return the stream of some pieces."""
     lengths = np.fromiter(map(len, pieces), np.int64, len(pieces))
-    codes = code_points(_FEED + _FEED.join(pieces) + _FEED + _FEED)
-    folded = folded_codes(codes)
-    flags = FLAGS.take(codes)
+    text = f"{_FEED}{_FEED.join(pieces)}{_FEED}{_FEED}"
+    if text.isascii():
+        data = text.encode()
+        flags = np.frombuffer(data.translate(_ascii_flags()), np.uint8)
+        return Stream(np.frombuffer(data.lower(), np.uint8), flags, np.zeros(0, np.int64), _starts(lengths))
+    codes = code_points(text)
+    folded, flags = _looked_up(codes)
     breaks: list[int] = []
     awkward = np.flatnonzero(flags >= AWKWARD)
     if len(awkward):
         pieces, lengths, breaks = _rewrite_pieces(pieces, lengths, awkward)
-        codes = code_points(_FEED + _FEED.join(pieces) + _FEED + _FEED)
-        folded = folded_codes(codes)
-        flags = FLAGS.take(codes) & np.uint8(AWKWARD - 1)
-    starts = np.cumsum(lengths + 1) - lengths
-    return Stream(folded, flags, np.array(breaks, np.int64), starts)
+        folded, flags = _looked_up(code_points(_FEED + _FEED.join(pieces) + _FEED + _FEED))
+        flags &= np.uint8(AWKWARD - 1)
+    return Stream(folded, flags, np.array(breaks, np.int64), _starts(lengths))
+
+
+def _starts(lengths: Positions) -> Positions:
+    """Return where pieces of these lengths start in a stream."""
+    return np.cumsum(lengths + 1) - lengths
+
+
+def _looked_up(codes: CodePoints) -> tuple[CodePoints, npt.NDArray[np.uint8]]:
+    """Return what each code point folds to, and its flags."""
+    # A look-up makes such numbers of others: once for both.
+    places = codes.astype(np.intp)
+    return folded_codes(places), FLAGS.take(places)
+
+
+@cache
+def _ascii_flags() -> bytes:
+    """Return the flags of each ASCII character; for none is more to do than to make it small."""
+    codes = np.arange(_ASCII, dtype=np.intp)
+    folded_codes(codes)
+    return FLAGS[codes].tobytes() + bytes(_ASCII)
 
 
 def code_points(text: str) -> CodePoints:
@@ -65,7 +102,7 @@ def _rewrite_pieces(
     pieces: Sequence[str], lengths: npt.NDArray[np.int64], awkward: npt.NDArray[np.int64]
 ) -> tuple[list[str], npt.NDArray[np.int64], list[int]]:
     """Rewrite the pieces that hold awkward characters; return pieces, their lengths, and the breaks in the stream."""
-    starts = np.cumsum(lengths + 1) - lengths
+    starts = _starts(lengths)
     owners = np.searchsorted(starts, awkward, "right") - 1
     first = np.flatnonzero(np.diff(owners, prepend=-1)).tolist()
     places = (awkward - starts[owners]).tolist()
@@ -75,7 +112,7 @@ def _rewrite_pieces(
         plain[owner], breaks = rewrite_piece(pieces[owner], places[begin:end])
         plain_lengths[owner] = len(plain[owner])
         found.append((owner, breaks))
-    new_starts = np.cumsum(plain_lengths + 1) - plain_lengths
+    new_starts = _starts(plain_lengths)
     return plain, plain_lengths, [int(new_starts[owner]) + at for owner, breaks in found for at in breaks]
 
 
