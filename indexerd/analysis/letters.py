@@ -15,15 +15,17 @@ from string import ascii_lowercase, ascii_uppercase, digits
 import numpy as np
 import numpy.typing as npt
 
-from indexerd.analysis.characters import AWKWARD, FLAGS, FOLDED, UPPER, WORD, folded_codes
+from indexerd.analysis.characters import AWKWARD, FLAGS, FOLDED, LOWER, UPPER, WORD, folded_codes
 from indexerd.analysis.stream import code_points
 
 _ASCII_WORD = ascii_lowercase + ascii_uppercase + digits
-# `str.translate` is about the quickest thing Python does to an ASCII text.
-_WORDS = {code: chr(code).lower() if chr(code) in _ASCII_WORD else " " for code in range(128)}
-_CASE = {code: "a" if chr(code) in ascii_lowercase else "A" if chr(code) in ascii_uppercase else " " for code in _WORDS}
+# `bytes.translate` is about the quickest thing Python does to an ASCII text.
+_CHARS = list(map(chr, range(256)))
+_WORDS = "".join(char.lower() if char in _ASCII_WORD else " " for char in _CHARS).encode()
+_CASE = bytes(LOWER if char in ascii_lowercase else UPPER if char in ascii_uppercase else 0 for char in _CHARS)
 # Awkward characters that change no word beside them: the ellipsis, which is three dots to NFKC, and the selector that
 # asks for the coloured form of a symbol.
+_LAST_ASCII = 0x7F
 _ELLIPSIS, _EMOJI_SELECTOR = 0x2026, 0xFE0F
 
 
@@ -64,16 +66,24 @@ class Letters:
 def letters_of(text: str) -> Letters | None:
     """Return a text as words and blanks; None if awkward characters may change a word in it."""
     if text.isascii():
-        cased = text.translate(_CASE)
-        return Letters(text, text.translate(_WORDS), _cuts(cased) if "aA" in cased else [])
+        return _ascii_letters(text)
     codes = code_points(text)
+    foreign = codes[codes > _LAST_ASCII]
+    folded_codes(foreign)
+    if not (FLAGS.take(foreign) & (WORD | AWKWARD)).any():
+        # Dashes, quotes, arrows: blanks, like the question marks that stand for them here.
+        return _ascii_letters(text)
     folded = folded_codes(codes)
-    flags = FLAGS[codes]
+    flags = FLAGS.take(codes)
     if int(flags.max()) >= AWKWARD and not _are_harmless(codes, flags):
         return None
     words = np.where(flags & (WORD | AWKWARD) == WORD, folded, np.uint32(ord(" "))).tobytes().decode("utf-32-le")
-    bounds = np.flatnonzero((flags[:-1] << 1) & flags[1:] & UPPER) + 1
-    return Letters(text, words, bounds.tolist())
+    return Letters(text, words, _cuts(flags))
+
+
+def _ascii_letters(text: str) -> Letters:
+    data = text.encode("ascii", "replace")
+    return Letters(text, data.translate(_WORDS).decode("ascii"), _cuts(np.frombuffer(data.translate(_CASE), np.uint8)))
 
 
 def _are_harmless(codes: npt.NDArray[np.uint32], flags: npt.NDArray[np.uint8]) -> bool:
@@ -83,9 +93,6 @@ def _are_harmless(codes: npt.NDArray[np.uint32], flags: npt.NDArray[np.uint8]) -
     return bool(((codes[at] == _ELLIPSIS) | ((codes[at] == _EMOJI_SELECTOR) & behind_symbol)).all())
 
 
-def _cuts(cased: str) -> list[int]:
-    found, at = [], cased.find("aA")
-    while at >= 0:
-        found.append(at + 1)
-        at = cased.find("aA", at + 2)
-    return found
+def _cuts(flags: npt.NDArray[np.uint8]) -> list[int]:
+    """Return where an upper-case letter follows a lower-case one."""
+    return (np.flatnonzero((flags[:-1] << 1) & flags[1:] & UPPER != 0) + 1).tolist()

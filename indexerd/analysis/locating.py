@@ -8,7 +8,7 @@ Purity: pure (words of queries, and stems of words of texts, are kept in bounded
 See: docs/search.md (analysis).
 """
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, lru_cache
 from itertools import accumulate
@@ -121,12 +121,13 @@ class _Wanted:
 
     def _cut_runs(self, letters: Letters) -> Iterator[Place]:
         """Yield the runs of several parts (`getUserName`) that a word of the query equals."""
-        words, bounds = f" {letters.words} ", letters.bounds
-        for surface, index in self._surfaces.items():
-            size = len(surface)
-            for at in _starts(words, f" {surface} "):
-                if bisect_right(bounds, at) < bisect_left(bounds, at + size):
-                    yield at, at + size, index
+        words, end = f"{letters.words} ", 0
+        for bound in letters.bounds:
+            if bound >= end:
+                begin, end = words.rfind(" ", 0, bound) + 1, words.find(" ", bound)
+                index = self._surfaces.get(words[begin:end])
+                if index is not None:
+                    yield begin, end, index
 
     def _characters(self, folded: str) -> Iterator[Place]:
         # Every occurrence of such characters is a term, so plain searching finds them all.
