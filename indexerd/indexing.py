@@ -9,8 +9,7 @@ See: docs/search.md (fields), docs/on-disk-format.md (settings fingerprint).
 """
 
 from collections.abc import Iterator, Sequence
-from itertools import accumulate
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -18,6 +17,7 @@ from indexerd.access import SAFETY_VERSION, scan_texts
 from indexerd.analysis import ANALYZER_VERSION, STEMMER_VERSION, UNICODE_VERSION, name_key
 from indexerd.analysis.inversion import Units, invert_languages
 from indexerd.digests import content_hash, fast_digest, path_key
+from indexerd.documents.decoding import decode
 from indexerd.documents.frontmatter import FRONT_MATTER_VERSION
 from indexerd.documents.parse import DOCUMENTS_VERSION, ParsedChunk, ParsedDocument, parse_document
 from indexerd.model import Document, Settings, SourcePath, UnsafeFinding
@@ -44,15 +44,6 @@ _ASPECTS = {
 NAME_KEY_MARK = "\x00"
 # As plain numbers: an array is made of them in a third of the time.
 _TEXT, _HEADING, _NAME, _TAG, _FOLDER = map(int, (Field.TEXT, Field.HEADING, Field.NAME, Field.TAG, Field.FOLDER))
-
-
-class _Indexed(NamedTuple):
-    """A document on its way into a segment."""
-
-    parsed: ParsedDocument
-    raw: bytes
-    unsafe: tuple[UnsafeFinding, ...]
-    first_chunk: int
 
 
 def settings_fingerprint(settings: Settings) -> str:
@@ -85,28 +76,27 @@ def build_segment(
         settings: How to read and analyse them.
         tombstones: Paths that are dead in all earlier segments; none of them in `files`.
     """
-    indexed = _index(sorted(files, key=lambda file: file[0].encode()), settings)
-    chunks = [chunk for item in indexed for chunk in item.parsed.chunks]
-    counts = [len(item.parsed.chunks) for item in indexed]
-    first_chunks = np.cumsum([0, *counts]).astype(np.uint32)
+    ordered = sorted(files, key=lambda file: file[0].encode())
+    gathered = _Gathered(settings)
+    records = document_records(gathered.records(ordered))
+    width, words = len(ParsedChunk._fields), np.uint32
+    named = {name: gathered.cells[at::width] for at, name in enumerate(ParsedChunk._fields)}
+    first_chunks = np.array(gathered.first_chunks, words)
     heading_paths: dict[tuple[str, ...], int] = {}
+    numbers = [heading_paths.setdefault(path, len(heading_paths)) for path in named["heading_path"]]
     dead = sorted(set(tombstones), key=str.encode)
-    paths = [item.parsed.source_path for item in indexed]
-    groups, keys = _searched(indexed, settings)
-    columns = list(zip(*chunks, strict=True)) or [()] * len(ParsedChunk._fields)
-    named = dict(zip(ParsedChunk._fields, columns, strict=True))
-    words = np.uint32
+    paths, raws = [path for path, _ in ordered], [raw for _, raw in ordered]
     return Segment(
         settings=settings_fingerprint(settings),
         path_table=text_table(paths),
         path_keys=np.array(list(map(path_key, paths)), np.uint64),
-        content_hashes=_rows([content_hash(item.raw) for item in indexed], 32),
-        digests=_rows([fast_digest(item.raw) for item in indexed], 16),
-        sizes=np.array([len(item.raw) for item in indexed], np.uint64),
+        content_hashes=_rows(list(map(content_hash, raws)), 32),
+        digests=_rows(list(map(fast_digest, raws)), 16),
+        sizes=np.array(list(map(len, raws)), np.uint64),
         first_chunks=first_chunks,
-        unsafe=np.array([bool(item.unsafe) for item in indexed], np.bool_),
-        has_metadata=np.array([_has_metadata(item.parsed) for item in indexed], np.bool_),
-        records=bytes_table(document_records(map(_record, indexed))),
+        unsafe=np.array(gathered.unsafe, np.bool_),
+        has_metadata=np.array(gathered.has_metadata, np.bool_),
+        records=bytes_table(records),
         tombstone_table=text_table(dead),
         tombstone_keys=np.array([path_key(path) for path in dead], np.uint64),
         document_of_chunk=owners_of_chunks(first_chunks),
@@ -116,13 +106,11 @@ def build_segment(
         byte_ends=np.array(named["byte_end"], words),
         occurrences=np.array(named["occurrence"], words),
         columns_lines=np.array(named["columns_line"], words),
-        heading_numbers=np.array(
-            [heading_paths.setdefault(path, len(heading_paths)) for path in named["heading_path"]], words
-        ),
+        heading_numbers=np.array(numbers, words),
         headings=bytes_table([pack(path) for path in heading_paths]),
         chunk_hit=np.array(named["is_hit"], np.bool_),
-        texts=bytes_table([item.raw for item in indexed]),
-        postings=invert_languages(groups, len(chunks), keys),
+        texts=bytes_table(raws),
+        postings=invert_languages(gathered.units.values(), len(numbers), gathered.name_keys),
     )
 
 
@@ -158,13 +146,14 @@ def _differing(segment: Segment, first: int, behind: int, settings: Settings) ->
 
 def document_of(source_path: SourcePath, raw: bytes, settings: Settings) -> Document:
     """Return what a segment of this file would say of the document, without the cost of its words."""
-    item = _index([(source_path, raw)], settings)[0]
+    parsed = parse_document(source_path, raw, settings)
+    record = _record(parsed, scan_texts((parsed.decoded_text,))[0])
     return Document(
         source_path=source_path,
         digest=fast_digest(raw),
         content_hash=content_hash(raw),
         size_bytes=len(raw),
-        **{**_record(item)._asdict(), "metadata": item.parsed.metadata},
+        **{**record._asdict(), "metadata": parsed.metadata},
     )
 
 
@@ -172,23 +161,7 @@ def _rows(values: Sequence[bytes], width: int) -> np.ndarray[tuple[int, int], np
     return np.frombuffer(b"".join(values), np.uint8).reshape(len(values), width)
 
 
-def _has_metadata(parsed: ParsedDocument) -> bool:
-    return bool(parsed.front_matter_lines or parsed.metadata or parsed.unread_keys)
-
-
-def _index(files: Sequence[tuple[SourcePath, bytes]], settings: Settings) -> list[_Indexed]:
-    documents = [parse_document(source_path, raw, settings) for source_path, raw in files]
-    # All at once: that is several times as fast as one by one for small documents.
-    findings = scan_texts([parsed.decoded_text for parsed in documents])
-    firsts = accumulate((len(parsed.chunks) for parsed in documents), initial=0)
-    return [
-        _Indexed(parsed, raw, unsafe, first)
-        for parsed, (_, raw), unsafe, first in zip(documents, files, findings, firsts, strict=False)
-    ]
-
-
-def _record(item: _Indexed) -> Record:
-    parsed = item.parsed
+def _record(parsed: ParsedDocument, unsafe: tuple[UnsafeFinding, ...]) -> Record:
     return Record(
         parsed.title,
         parsed.format,
@@ -199,49 +172,67 @@ def _record(item: _Indexed) -> Record:
         parsed.line_count,
         parsed.unread_keys,
         parsed.problems,
-        item.unsafe,
+        unsafe,
     )
 
 
-def _searched(indexed: Sequence[_Indexed], settings: Settings) -> tuple[list[Units], list[tuple[int, str]]]:
-    """Return the units of neighbouring documents of one language, and the name keys of all."""
-    groups: list[Units] = []
-    keys: list[tuple[int, str]] = []
-    for item in indexed:
-        language = settings.language_of(item.parsed.source_path)
-        if not groups or groups[-1].language != language:
-            groups.append(Units(language))
-        keys += _add_document(groups[-1], item)
-    return groups, keys
+class _Gathered:
+    """What a segment has of its documents, column by column.
 
-
-def _add_document(units: Units, item: _Indexed) -> list[tuple[int, str]]:
-    """Add the searched texts of a document: its names once, on its first hit, then each hit's own words.
-
-    Returns:
-        The keys of its names, on the same hit: by them a query that equals a name finds it.
+    The parsed documents themselves are not kept: memory is for their words, and what is gone Python need not look
+    through for garbage.
     """
-    parsed = item.parsed
-    keys: list[tuple[int, str]] | None = None
-    for number, chunk in enumerate(parsed.chunks, item.first_chunk):
-        if not chunk.is_hit:
-            continue
-        if keys is None:
-            names = {*parsed.aliases, parsed.title, parsed.file_name}
-            _add_names(units, parsed, number)
-            keys = [(number, NAME_KEY_MARK + key) for key in sorted({name_key(name) for name in names}) if key]
-        if chunk.heading_text:
-            units.add(number, _HEADING, chunk.heading_text)
-        units.add(number, _TEXT, chunk.body_text)
-    return keys or []
 
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self.first_chunks = [0]
+        self.unsafe: list[bool] = []
+        self.has_metadata: list[bool] = []
+        # The fields of all chunks, one chunk after the other.
+        self.cells: list[Any] = []
+        self.units: dict[str, Units] = {}
+        self.name_keys: list[tuple[int, str]] = []
 
-def _add_names(units: Units, parsed: ParsedDocument, chunk: int) -> None:
-    for name in dict.fromkeys((parsed.title, *parsed.aliases, parsed.file_name)):
-        units.add(chunk, _NAME, name)
-    for tag in parsed.tags:
-        units.add(chunk, _TAG, tag)
-    # The rest of the front matter weighs as little as a folder: it only keeps every word of the file findable.
-    for text in (parsed.folders, parsed.metadata_text):
-        if text:
-            units.add(chunk, _FOLDER, text)
+    def records(self, files: Sequence[tuple[SourcePath, bytes]]) -> Iterator[Record]:
+        """Gather documents; yield the record of each."""
+        settings = self._settings
+        # All at once: that is several times as fast as one by one for small documents.
+        findings = scan_texts([decode(raw).text for _, raw in files])
+        for (source_path, raw), unsafe in zip(files, findings, strict=True):
+            parsed = parse_document(source_path, raw, settings)
+            self.unsafe.append(bool(unsafe))
+            self.has_metadata.append(bool(parsed.front_matter_lines or parsed.metadata or parsed.unread_keys))
+            language = settings.language_of(source_path)
+            if language not in self.units:
+                self.units[language] = Units(language)
+            self._add_words(self.units[language], parsed)
+            for chunk in parsed.chunks:
+                self.cells += chunk
+            self.first_chunks.append(self.first_chunks[-1] + len(parsed.chunks))
+            yield _record(parsed, unsafe)
+
+    def _add_words(self, units: Units, parsed: ParsedDocument) -> None:
+        """Add the searched texts of a document: its names once, on its first hit, then each hit's own words."""
+        is_named = False
+        for number, chunk in enumerate(parsed.chunks, self.first_chunks[-1]):
+            if not chunk.is_hit:
+                continue
+            if not is_named:
+                is_named = True
+                self._add_names(units, parsed, number)
+            if chunk.heading_text:
+                units.add(number, _HEADING, chunk.heading_text)
+            units.add(number, _TEXT, chunk.body_text)
+
+    def _add_names(self, units: Units, parsed: ParsedDocument, chunk: int) -> None:
+        """Add the names of a document, and their keys: by them a query that equals a name finds it."""
+        names = dict.fromkeys((parsed.title, *parsed.aliases, parsed.file_name))
+        self.name_keys += [(chunk, NAME_KEY_MARK + key) for key in set(map(name_key, names)) if key]
+        for name in names:
+            units.add(chunk, _NAME, name)
+        for tag in parsed.tags:
+            units.add(chunk, _TAG, tag)
+        # The rest of the front matter weighs as little as a folder: it only keeps every word of the file findable.
+        for text in (parsed.folders, parsed.metadata_text):
+            if text:
+                units.add(chunk, _FOLDER, text)

@@ -97,8 +97,10 @@ class CueFilter:
         padded = bytes(margin) + data + bytes(margin + len(data) % 2)
         pairs: npt.NDArray[np.uint16] = np.frombuffer(padded, "<u2")
         anchors = self._anchors.take(pairs[_PAIRS - 1 : 1 - _PAIRS])
+        found = np.flatnonzero(anchors != 0)
+        anchors = anchors.take(found)
         for number, table in enumerate(self._tables):
-            places = np.flatnonzero((anchors & np.uint8(1 << number)).astype(np.bool_)) + (_PAIRS - 1 - number)
+            places = found[(anchors & np.uint8(1 << number)) != 0] + (_PAIRS - 1 - number)
             for place, quad in zip(*table.likely(pairs, places), strict=True):
                 for offset, cue, name in table.cues.get(quad, ()):
                     at = 2 * place - margin - offset

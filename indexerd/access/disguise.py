@@ -112,10 +112,15 @@ def reveal(text: str) -> Revealed:
 
 def encoded_in(data: bytes) -> Iterator[tuple[int, str]]:
     """Yield what stands in base64 and decodes to a line of text, with its place."""
-    breaks = np.flatnonzero(~_base64().take(np.frombuffer(data, np.uint8)))
-    edges = np.concatenate(([-1], breaks, [len(data)]))
-    for at in np.flatnonzero(np.diff(edges) > _SHORTEST_BASE64).tolist():
-        start, run = int(edges[at]) + 1, data[int(edges[at]) + 1 : int(edges[at + 1])]
+    inside = np.frombuffer(data.translate(_base64()), np.bool_)
+    # Where so many stand together, found by pairs of pairs.
+    runs, length = inside, 1
+    while length < _SHORTEST_BASE64:
+        step = min(length, _SHORTEST_BASE64 - length)
+        runs, length = runs[:-step] & runs[step:], length + step
+    edges = np.flatnonzero(np.diff(np.concatenate(([False], runs, [False]))))
+    for start, last in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):
+        run = data[start : last + _SHORTEST_BASE64 - 1]
         with suppress(ValueError):
             text = base64.b64decode(run + b"=" * (-len(run) % 4)).decode()
             if text.replace("\n", " ").isprintable():
@@ -123,9 +128,9 @@ def encoded_in(data: bytes) -> Iterator[tuple[int, str]]:
 
 
 @cache
-def _base64() -> npt.NDArray[np.bool_]:
-    """Return which bytes stand in base64, padding aside."""
-    return np.array([chr(byte) in f"{string.ascii_letters}{string.digits}+/" for byte in range(256)])
+def _base64() -> bytes:
+    """Return for each byte 1 if it stands in base64, padding aside."""
+    return bytes(chr(byte) in f"{string.ascii_letters}{string.digits}+/" for byte in range(256))
 
 
 def _readings(plain: str, hidden_at: int) -> Revealed:
