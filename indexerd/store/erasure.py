@@ -15,7 +15,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from indexerd.digests import path_key
 from indexerd.errors import CorruptionError, FormatVersionError, StillIndexedError
 from indexerd.model import ContentHash, SourcePath
 from indexerd.ports import StoreFilesystem
@@ -25,13 +24,11 @@ from indexerd.store.layout import Kind
 from indexerd.store.ledger import Ledger
 from indexerd.store.manifest import FileRef, Manifest, SegmentRef
 from indexerd.store.parts import Stored, opened
-from indexerd.store.publish import write_manifest
-from indexerd.store.recover import read_back, read_segment
-from indexerd.store.segment import Segment, encode_segment
-from indexerd.store.segment_merge import merge_segments
+from indexerd.store.publish import write_manifest, write_segment
+from indexerd.store.recover import read_segment
+from indexerd.store.segment import Segment, merge_segments, with_tombstones
 from indexerd.store.staging import Staging
-from indexerd.store.state import State, opened_state, pruned
-from indexerd.store.tables import TextTable, bytes_table
+from indexerd.store.state import State, pruned, with_manifests
 
 
 class Erased(NamedTuple):
@@ -177,15 +174,12 @@ class Erasure:
         dead = set(map(str.encode, freed.tombstones)) - {self._path.encode()}
         if self._kept_hash is not None:
             dead.add(self._path.encode())
-        paths = sorted(dead)
-        keys = [path_key(SourcePath(path.decode())) for path in paths]
-        return replace(freed, tombstone_table=TextTable(bytes_table(paths)), tombstone_keys=np.array(keys, np.uint64))
+        return with_tombstones(freed, dead)
 
     def _written(self, ref: SegmentRef, data: Segment) -> Stored:
-        file = self._staging.write(Kind.SEGMENT, encode_segment(data))
-        new = SegmentRef(file, ref.generation)
-        self.written.append(new.name)
-        return read_back(self._fs, new, data)
+        new = write_segment(self._fs, self._staging, data, ref.generation)
+        self.written.append(new.ref.name)
+        return new
 
     def _without(self, manifest: Manifest) -> Manifest:
         """Return a manifest with the new segments, and with the counts that follow from them."""
@@ -201,17 +195,12 @@ class Erasure:
         )
 
     def _moved(self, state: State, changed: dict[int, Manifest]) -> State:
-        assert state.slot is not None
-        files: dict[int, FileRef] = {}
+        written: dict[int, tuple[Manifest, FileRef]] = {}
         for number, manifest in changed.items():
-            files[number] = write_manifest(self._staging, manifest)
-            self.written.append(files[number].name(Kind.MANIFEST))
-        kept = tuple(
-            one._replace(manifest=files[one.generation]) if one.generation in files else one for one in state.slot.kept
-        )
-        moved = state.slot._replace(kept=kept)
+            written[number] = (manifest, write_manifest(self._staging, manifest))
+            self.written.append(written[number][1].name(Kind.MANIFEST))
         parts = opened(self._current(state.stored)) if state.generation in changed else state.parts
-        return opened_state(moved, {**state.manifests, **changed}, parts, durable=False)
+        return with_manifests(state, written, parts, durable=False)
 
     def _current(self, stored: Sequence[Stored]) -> list[Stored]:
         return [self._replaced.get(one.ref, one) for one in stored]

@@ -12,8 +12,8 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Sequence
-from typing import NamedTuple, cast
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple, cast
 
 from indexerd.digests import fast_digest_parts
 from indexerd.errors import CorruptionError
@@ -21,8 +21,8 @@ from indexerd.store.codec import pack, unpack
 from indexerd.store.fsio import RealStoreFilesystem
 from indexerd.store.layout import FileName, parse_name
 from indexerd.store.parts import live_masks
-from indexerd.store.segment import Segment, encode_segment, open_segment
-from indexerd.store.segment_merge import merge_segments
+from indexerd.store.retelling import taken_back
+from indexerd.store.segment import Segment, encode_segment, merge_segments, open_segment
 
 _BOOT = "import sys; sys.path[:] = sys.argv[1:]; from indexerd.store.merge_process import main; main()"
 _WHERE = "merge"
@@ -37,13 +37,17 @@ class Order(NamedTuple):
         names: Files of the segments, oldest first.
         later: Files of the segments that come after them, oldest first: what these override is left out.
         drop_tombstones: Nothing earlier remains that tombstones could hide.
-        target: Name of the file to make.
+        back: For each stretch of kept generations the files before and in it: what takes back has a file of its own.
     """
 
     names: Sequence[str]
     later: Sequence[str]
     drop_tombstones: bool
-    target: str
+    back: Sequence[tuple[Sequence[str], Sequence[str]]] = ()
+
+
+Made = list[tuple[bytes, int] | None]
+"""Digest and length of each file that was made; None for one that was not needed."""
 
 
 class MergeProcess:
@@ -56,23 +60,23 @@ class MergeProcess:
         self._process: subprocess.Popen[bytes] | None = None
         self._stopped = False
 
-    def __call__(self, order: Order) -> tuple[bytes, int]:
-        """Have the file made; return its digest and length.
+    def __call__(self, order: Order, targets: Sequence[str]) -> Made:
+        """Have the files of these names made: the merged one, then one for each stretch.
 
         Raises:
-            OSError: It was not made, or not whole. Remove it and try again later.
+            OSError: They were not made, or not whole. Remove them and try again later.
             CorruptionError: A segment is damaged; nothing was made of it.
         """
         process = self._start()
-        answer, _ = process.communicate(pack([self._directory, os.getpid(), *order]))
+        answer, _ = process.communicate(pack([self._directory, os.getpid(), order, targets]))
         with self._lock:
             self._process = None
         if process.returncode or not answer:
             raise OSError(f"the merging process ended (status {process.returncode}); nothing was merged")
-        first, second = cast("tuple[bytes, int] | tuple[str, str]", unpack(answer, _WHERE))
-        if isinstance(first, bytes) and isinstance(second, int):
-            return first, second
-        raise CorruptionError(str(first), str(second))
+        made, damage = cast("tuple[Made, tuple[str, str] | None]", unpack(answer, _WHERE))
+        if damage is not None:
+            raise CorruptionError(*damage)
+        return made
 
     def stop(self) -> None:
         """End a merge under way, and begin no other."""
@@ -96,28 +100,38 @@ class MergeProcess:
 
 
 def main() -> None:
-    """Carry out the order on standard input; answer with digest and length, or with what is damaged and how."""
+    """Carry out the order on standard input; answer with what was made, or with what is damaged and how."""
     os.nice(_NICENESS)
-    directory, parent, names, later, drop_tombstones, target = cast(
-        "tuple[str, int, list[str], list[str], bool, str]", unpack(sys.stdin.buffer.read(), _WHERE)
+    directory, parent, order, targets = cast(
+        "tuple[str, int, tuple[Any, ...], list[str]]", unpack(sys.stdin.buffer.read(), _WHERE)
     )
-    answer: tuple[bytes, int] | tuple[str, str]
-    try:
-        answer = _carry_out(directory, Order(names, later, drop_tombstones, target), parent)
-    except CorruptionError as error:
-        answer = (error.where, error.detail)
-    sys.stdout.buffer.write(pack(answer))
-
-
-def _carry_out(directory: str, order: Order, parent: int) -> tuple[bytes, int]:
+    made: Made = []
+    damage: tuple[str, str] | None = None
     fs = RealStoreFilesystem.open_directory(directory, create=False)
-    segments = [_segment(fs, name) for name in (*order.names, *order.later)]
-    masks = live_masks(segments)
-    chosen = list(zip(segments, masks, strict=True))[: len(order.names)]
-    parts = encode_segment(merge_segments(chosen, drop_tombstones=order.drop_tombstones))
+    try:
+        for target, segment in zip(targets, _carried_out(fs, Order(*order)), strict=True):
+            made.append(None if segment is None else _write(fs, target, segment, parent))
+    except CorruptionError as error:
+        damage = (error.where, error.detail)
+    sys.stdout.buffer.write(pack((made, damage)))
+
+
+def _carried_out(fs: RealStoreFilesystem, order: Order) -> Iterator[Segment | None]:
+    loaded = {name: _segment(fs, name) for name in (*order.names, *order.later)}
+    masks = live_masks(list(loaded.values()))
+    chosen = list(zip(loaded.values(), masks, strict=True))[: len(order.names)]
+    merged = merge_segments(chosen, drop_tombstones=order.drop_tombstones)
+    yield merged
+    for names in order.back:
+        before, taken = ([loaded.get(name) or _segment(fs, name) for name in some] for some in names)
+        yield taken_back(before, taken, merged)
+
+
+def _write(fs: RealStoreFilesystem, name: str, segment: Segment, parent: int) -> tuple[bytes, int]:
+    parts = encode_segment(segment)
     # A daemon that was killed has no use for it, and the next one would have to remove it.
     if os.getppid() == parent:
-        fs.write_new(order.target, parts)
+        fs.write_new(name, parts)
     return fast_digest_parts(parts), sum(memoryview(part).nbytes for part in parts)
 
 

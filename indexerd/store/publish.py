@@ -11,7 +11,10 @@ See: docs/consistency.md (commit point, crash table).
 from indexerd.errors import DurabilityUnknownError
 from indexerd.ports import StoreFilesystem
 from indexerd.store.layout import Kind, SlotName
-from indexerd.store.manifest import FileRef, Manifest, encode_manifest
+from indexerd.store.manifest import FileRef, Manifest, SegmentRef, encode_manifest
+from indexerd.store.parts import Stored
+from indexerd.store.recover import read_back
+from indexerd.store.segment import Segment, encode_segment
 from indexerd.store.slots import Slot, encode_slot
 from indexerd.store.staging import Staging
 
@@ -23,6 +26,20 @@ def write_manifest(staging: Staging, manifest: Manifest) -> FileRef:
         OSError: It was not written. Discard what was staged for it, or try again.
     """
     return staging.write(Kind.MANIFEST, [encode_manifest(manifest)])
+
+
+def write_segment(fs: StoreFilesystem, staging: Staging, segment: Segment, generation: int) -> Stored:
+    """Write a segment and leave it staged; return it as it is used from here on.
+
+    Raises:
+        OSError: It was not written, and nothing stays staged.
+    """
+    ref = SegmentRef(staging.write(Kind.SEGMENT, encode_segment(segment)), generation)
+    try:
+        return read_back(fs, ref, segment)
+    except OSError:
+        staging.discard([ref.name])
+        raise
 
 
 def commit(fs: StoreFilesystem, staging: Staging, slot: Slot, target: SlotName, *, flush: bool) -> Slot:

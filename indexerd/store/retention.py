@@ -74,7 +74,7 @@ def history_limit_bytes(live_text_bytes: int, factor: float) -> int:
 def plan_retention(
     kept: Sequence[KeptGeneration],
     now_ns: int,
-    files: Callable[[int], Mapping[File, int]],
+    files: Callable[[KeptGeneration], Mapping[File, int]],
     limit_bytes: int,
     history: History = DEFAULT_HISTORY,
 ) -> frozenset[int]:
@@ -87,12 +87,23 @@ def plan_retention(
         limit_bytes: For all files that the newest generation does not name.
         history: The schedule.
     """
-    newest = kept[-1].generation
-    pinned = [one.generation for one in kept[:-1] if one.pinned_until_ns > now_ns][-MAX_PINNED:]
+    pinned = [one for one in kept[:-1] if one.pinned_until_ns > now_ns][-MAX_PINNED:]
     # Steps on the way to a first index are no history; they would keep files that merging has long replaced.
-    steps = {one.generation for one in kept if one.partial}
-    wanted = on_schedule(kept, now_ns, history) - {newest, *pinned, *steps}
-    return frozenset({newest, *_within(newest, pinned, sorted(wanted), files, limit_bytes)})
+    scheduled = on_schedule(kept, now_ns, history)
+    wanted = [one for one in kept[:-1] if one.generation in scheduled and not one.partial]
+    counted = set(files(kept[-1]))
+    keep = {kept[-1].generation}
+    spent = 0
+    # Newest first, for as long as their files fit.
+    for group in (pinned, wanted):
+        for one in reversed(group):
+            new = {name: size for name, size in files(one).items() if name not in counted}
+            if limit_bytes == 0 or spent + sum(new.values()) > limit_bytes:
+                break
+            spent += sum(new.values())
+            counted |= new.keys()
+            keep.add(one.generation)
+    return frozenset(keep)
 
 
 def on_schedule(kept: Sequence[KeptGeneration], now_ns: int, history: History = DEFAULT_HISTORY) -> frozenset[int]:
@@ -105,25 +116,3 @@ def on_schedule(kept: Sequence[KeptGeneration], now_ns: int, history: History = 
         }
         keep |= set(last.values())
     return frozenset(keep)
-
-
-def _within(
-    newest: int,
-    pinned: Sequence[int],
-    wanted: Sequence[int],
-    files: Callable[[int], Mapping[File, int]],
-    limit_bytes: int,
-) -> set[int]:
-    """Return the pinned, then the wanted, newest first, for as long as their files fit."""
-    counted = set(files(newest))
-    keep: set[int] = set()
-    spent = 0
-    for group in (pinned, wanted):
-        for generation in reversed(group):
-            new = {name: size for name, size in files(generation).items() if name not in counted}
-            if limit_bytes == 0 or spent + sum(new.values()) > limit_bytes:
-                break
-            spent += sum(new.values())
-            counted |= new.keys()
-            keep.add(generation)
-    return keep

@@ -16,9 +16,9 @@ from indexerd.ports import StoreFilesystem
 from indexerd.store.layout import Kind
 from indexerd.store.manifest import FileRef, Manifest, SegmentRef
 from indexerd.store.parts import Stored, opened
-from indexerd.store.publish import write_manifest
-from indexerd.store.recover import HELD_OPEN_BYTES, read_back, read_segment
-from indexerd.store.segment import Segment, encode_segment
+from indexerd.store.publish import write_manifest, write_segment
+from indexerd.store.recover import HELD_OPEN_BYTES, read_segment
+from indexerd.store.segment import Segment
 from indexerd.store.staging import Staging
 from indexerd.store.state import State, opened_state, pruned, renamed
 
@@ -52,9 +52,8 @@ def rewritten(
     try:
         copies = {}
         for ref, data in _dead_segments(fs, state, dead, healed):
-            new = SegmentRef(staging.write(Kind.SEGMENT, encode_segment(data)), ref.generation)
-            written.append(new.name)
-            copies[ref.file] = read_back(fs, new, data)
+            copies[ref.file] = write_segment(fs, staging, data, ref.generation)
+            written.append(copies[ref.file].ref.name)
         kept = pruned(state, _replayable(state, dead, copies))
         manifests = _new_manifests(staging, kept, dead, copies, written)
     except (OSError, CorruptionError):

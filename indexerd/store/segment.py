@@ -16,7 +16,7 @@ from indexerd.store.segment_codec import (
     segment_hash,
     stored_hash,
 )
-from indexerd.store.segment_merge import merge_segments
+from indexerd.store.segment_merge import merge_segments, with_tombstones
 from indexerd.store.segment_value import Segment
 
 __all__ = [
@@ -29,4 +29,5 @@ __all__ = [
     "sections_of",
     "segment_hash",
     "stored_hash",
+    "with_tombstones",
 ]

@@ -8,12 +8,15 @@ Purity: pure.
 See: docs/on-disk-format.md (segments).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from indexerd.digests import path_key
+from indexerd.model import SourcePath
 from indexerd.postings import merge_postings
 from indexerd.store.segment_value import Segment, owners_of_chunks
 from indexerd.store.tables import BytesTable, FileTexts, TextTable, bytes_table
@@ -64,6 +67,13 @@ def merge_segments(parts: Sequence[tuple[Segment, npt.NDArray[np.bool_]]], *, dr
             int(first_chunks[-1]),
         ),
     )
+
+
+def with_tombstones(segment: Segment, dead: Iterable[bytes]) -> Segment:
+    """Return the segment with these paths, none of which it holds, as its only tombstones."""
+    paths = sorted(set(dead))
+    keys = np.array([path_key(SourcePath(path.decode())) for path in paths], np.uint64)
+    return replace(segment, tombstone_table=TextTable(bytes_table(paths)), tombstone_keys=keys)
 
 
 class _Documents:

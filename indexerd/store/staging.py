@@ -53,31 +53,38 @@ class Staging:
             raise
         return ref
 
-    def receive(self, kind: Kind, make: Callable[[str], tuple[bytes, int]]) -> FileRef:
-        """Have a file made by somebody else and leave it staged under its own name.
+    def receive(
+        self, kind: Kind, count: int, make: Callable[[Sequence[str]], Sequence[tuple[bytes, int] | None]]
+    ) -> list[FileRef | None]:
+        """Have files made by somebody else and leave them staged under their own names.
 
         Args:
-            kind: What it is.
-            make: Given a name that is staged, makes the file and returns its digest and length.
+            kind: What they are.
+            count: How many.
+            make: Given names that are staged, makes the files and returns the digest and length of each; None for one
+                that it does not make.
 
         Raises:
             Exception: As `make` raises it; nothing stays staged.
             OSError: As `write`.
         """
-        # Its hash is not known yet.
-        held = self._reserve(kind, bytes(16), 0)
+        # Their hashes are not known yet.
+        held = [self._reserve(kind, bytes(16), 0) for _ in range(count)]
+        names = [one.name(kind) for one in held]
+        made: list[FileRef | None] = []
         try:
-            ref = FileRef(held.serial, *make(held.name(kind)))
-            with self._lock:
-                self._staged.add(ref.name(kind))
-            try:
-                self._fs.replace(held.name(kind), ref.name(kind))
-            except OSError:
-                self.release([ref.name(kind)])
-                raise
+            for one, found in zip(held, make(names), strict=True):
+                made.append(FileRef(one.serial, *found) if found else None)
+                if (ref := made[-1]) is not None:
+                    with self._lock:
+                        self._staged.add(ref.name(kind))
+                    self._fs.replace(one.name(kind), ref.name(kind))
+        except BaseException:
+            self.discard([ref.name(kind) for ref in made if ref is not None])
+            raise
         finally:
-            self.discard([held.name(kind)])
-        return ref
+            self.discard(names)
+        return made
 
     def release(self, names: Iterable[str]) -> None:
         """Forget that names are staged: a slot names them now, or they are garbage."""

@@ -52,10 +52,11 @@ class State:
         """Return every file that the slot names, directly or through a manifest."""
         return named_files(self.slot, self.manifests)
 
-    def files_of(self, generation: int) -> dict[FileRef, int]:
-        """Return the sizes of a kept generation's segments; none if its manifest could not be read."""
-        manifest = self.manifests.get(generation)
-        return {ref.file: ref.file.length for ref in manifest.segments} if manifest else {}
+    def files_of(self, kept: KeptGeneration) -> dict[FileRef, int]:
+        """Return the sizes of a kept generation's files; of its segments none if its manifest could not be read."""
+        manifest = self.manifests.get(kept.generation)
+        files = (kept.manifest, *(ref.file for ref in (manifest.segments if manifest else ())))
+        return {file: file.length for file in files}
 
 
 def empty_state(store_id: str) -> State:
@@ -193,14 +194,24 @@ def _rejoined(crossing: Sequence[Stored], after: Sequence[Part]) -> tuple[Part, 
     return (join(result),) if len(result) > 1 else result
 
 
-def with_manifest(state: State, manifest: Manifest, ref: FileRef, parts: tuple[Part, ...]) -> State:
-    """Return the state in which the current generation has another manifest with the same content (merge)."""
+def with_manifests(
+    state: State, manifests: Mapping[int, tuple[Manifest, FileRef]], parts: tuple[Part, ...], *, durable: bool
+) -> State:
+    """Return the state in which some generations have other manifests (merge, new names, erasure).
+
+    Args:
+        state: The state before.
+        manifests: The new ones, and their files.
+        parts: The current generation.
+        durable: Whether that is known to outlive a power cut.
+    """
     slot = state.slot
     assert slot is not None
-    kept = (*slot.kept[:-1], slot.newest._replace(manifest=ref))
-    manifests = {**state.manifests, manifest.generation: manifest}
-    moved = slot._replace(kept=kept)
-    return opened_state(moved, manifests, parts, durable=state.snapshot.durable)
+    kept = tuple(
+        one._replace(manifest=manifests[one.generation][1]) if one.generation in manifests else one for one in slot.kept
+    )
+    values = {**state.manifests, **{number: manifest for number, (manifest, _) in manifests.items()}}
+    return opened_state(slot._replace(kept=kept), values, parts, durable=durable)
 
 
 def pruned(state: State, keep: frozenset[int]) -> State:
@@ -222,15 +233,8 @@ def renamed(
         segments: Old segment file to its copy.
         manifests: Generation to its new manifest.
     """
-    slot = state.slot
-    assert slot is not None
     parts = tuple(_renamed_part(part, segments) for part in state.parts)
-    kept = tuple(
-        one._replace(manifest=manifests[one.generation][1]) if one.generation in manifests else one for one in slot.kept
-    )
-    values = {**state.manifests, **{number: manifest for number, (manifest, _) in manifests.items()}}
-    moved = slot._replace(kept=kept)
-    return opened_state(moved, values, parts, durable=state.snapshot.durable)
+    return with_manifests(state, manifests, parts, durable=state.snapshot.durable)
 
 
 def _renamed_part(part: Part, segments: Mapping[FileRef, Stored]) -> Part:

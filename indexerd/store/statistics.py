@@ -67,10 +67,6 @@ class Counters:
         self.publishes += 1
         self.publish_seconds += seconds
 
-    def made_merge(self) -> None:
-        """Count a merge."""
-        self.merges += 1
-
     def made_checkpoint(self) -> None:
         """Count a checkpoint; what failed before is mended."""
         self.checkpoints += 1
@@ -88,7 +84,8 @@ def statistics_of(
     """Return the view of a state and its counters."""
     manifest = state.manifests.get(state.generation)
     current = {ref.file for ref in manifest.segments} if manifest else set()
-    every = {ref.file for other in state.manifests.values() for ref in other.segments}
+    kept = state.slot.kept if state.slot else ()
+    older = {file for one in kept[:-1] for file in state.files_of(one)}
     return StoreStatistics(
         generation=state.generation,
         durable_generation=durable_generation,
@@ -97,7 +94,7 @@ def statistics_of(
         viewed_segments=len(state.parts),
         stored_bytes=sum(file.length for file in current),
         live_text_bytes=manifest.text_bytes if manifest else 0,
-        history_bytes=sum(file.length for file in every - current),
+        history_bytes=sum(file.length for file in older - current),
         unsynced_seconds=unsynced_seconds,
         unsynced_bytes=unsynced_bytes,
         published_at_ns=state.slot.newest.published_at_ns if state.slot and state.slot.kept else 0,

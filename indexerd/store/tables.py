@@ -52,6 +52,10 @@ class BytesTable:
         blob = self.blob
         return [blob[begin:end] for begin, end in zip(begins, ends, strict=True)]
 
+    def all(self) -> list[bytes]:
+        """Return every entry, in order."""
+        return list(map(bytes, self.slices(np.arange(len(self)))))
+
     def first_at_least(self, key: bytes) -> int:
         """Return the number of the first entry that is not below `key`, of a table in ascending order."""
         samples = self._samples or self._sampled()

@@ -9,7 +9,6 @@ See: docs/consistency.md (publish, checkpoint, merge).
 """
 
 import contextlib
-import threading
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal
@@ -19,42 +18,28 @@ from indexerd.model import SourcePath
 from indexerd.ports import Clock, StoreFilesystem
 from indexerd.store.checkpoint import Checkpoints
 from indexerd.store.collect import collect_garbage
+from indexerd.store.compaction import Compaction
 from indexerd.store.erasure import Erased, Erasure
 from indexerd.store.healing import Healing
 from indexerd.store.history import GenerationInfo, Past
 from indexerd.store.layout import Kind
 from indexerd.store.ledger import Ledger, Origin
-from indexerd.store.manifest import SegmentRef
-from indexerd.store.merge_process import Order
-from indexerd.store.merging import plan_merge, size_of
-from indexerd.store.parts import SMALL_CHUNKS, Part, Stored
 from indexerd.store.prepared import PreparedGeneration
-from indexerd.store.publish import write_manifest
-from indexerd.store.recover import read_back
+from indexerd.store.publish import write_manifest, write_segment
 from indexerd.store.retention import History
 from indexerd.store.segment import Segment
-from indexerd.store.segment_codec import encode_segment
-from indexerd.store.segment_merge import merge_segments
 from indexerd.store.slots import Change
 from indexerd.store.snapshot import Snapshot
 from indexerd.store.state import (
     State,
     grown,
     manifest_of,
-    merged_parts,
     new_kept,
     published,
-    with_manifest,
 )
 from indexerd.store.statistics import StoreStatistics, statistics_of
 
 DurabilityMode = Literal["checkpoint", "always"]
-
-# While large segments arrive this close together, a bulk load is under way and merging would rewrite what grows.
-LOADING_SECONDS = 5.0
-# A merge of more than this (files of the segments) takes longer than anybody who asks meanwhile should wait: 20 ms for
-# each MiB. Starting a process for it takes 0.2 s of processor time.
-HEAVY_BYTES = 4 << 20
 
 
 class Store:
@@ -78,11 +63,8 @@ class Store:
         self.healing = Healing(fs, clock, self._ledger, self._checkpoints, origin.durability)
         self._counters = self._checkpoints.counters
         self._damaged = origin.damaged
-        self._merger = origin.merger
         self._versions = origin.versions
-        self._large_at = float("-inf")
-        # One merge or erasure at a time. Taken before the checkpoints' lock, and that before the ledger's.
-        self._merge_lock = threading.Lock()
+        self._compaction = Compaction(fs, clock, origin, self._ledger, self.healing)
 
     @property
     def store_id(self) -> str:
@@ -127,13 +109,14 @@ class Store:
             raise ValueError("a generation needs a segment")
         if not replace_all and state.snapshot.document_count and settings != state.snapshot.settings:
             raise ValueError("documents of two settings in one generation; replace all of them")
-        stored: list[Stored] = []
+        stored = []
         try:
             for segment in segments:
-                stored.append(self._write_segment(segment, state.generation + 1))  # noqa: PERF401 - undone on error
+                stored.append(write_segment(self._fs, self._staging, segment, state.generation + 1))  # noqa: PERF401
         except OSError:
             self._staging.discard([one.ref.name for one in stored])
             raise
+        self.healing.adopt(stored)
         return PreparedGeneration(
             parent=state.generation,
             stored=tuple(stored),
@@ -165,8 +148,7 @@ class Store:
                     f"generation {state.generation} was published, {prepared.parent} was expected"
                 )
             self._publish_on(state, prepared)
-        if max(one.data.chunk_count for one in prepared.stored) > SMALL_CHUNKS:
-            self._large_at = self._clock.monotonic()
+        self._compaction.note_publish(max(one.data.chunk_count for one in prepared.stored))
         if self._always:
             self._checkpoint_quietly()
         return self._ledger.state.snapshot
@@ -195,7 +177,7 @@ class Store:
 
     def merge_due(self) -> bool:
         """Tell whether `merge_once` would do something."""
-        return self._planned(self._ledger.state) is not None
+        return self._compaction.planned() is not None
 
     def merge_once(self) -> bool:
         """Write a few neighbouring segments as one; the current generation keeps its number and its content.
@@ -207,21 +189,13 @@ class Store:
             OSError: Nothing changed. Try again later.
             CorruptionError: A segment is damaged; nothing changed.
         """
-        with self._merge_lock:
-            state = self._ledger.state
-            plan = self._planned(state)
-            if plan is None:
-                return False
-            gone = [one for index in plan for one in state.parts[index].stored]
-            # Outside the commit lock: the heavy part. Publishes go on meanwhile.
-            merged = self._merged(state.parts, plan, gone)
-            with self._ledger.lock:
-                return self._commit_merge(gone, merged)
+        merged = self._compaction.run()
+        self._counters.merges += merged
+        return merged
 
     def stop_merging(self) -> None:
         """End a heavy merge under way, which is then as if it had not begun, and begin no other."""
-        if self._merger is not None:
-            self._merger.stop()
+        self._compaction.stop()
 
     def collect(self) -> int:
         """Remove files that no slot names; return how many.
@@ -260,7 +234,7 @@ class Store:
                 disk. Try again.
         """
         erasure = Erasure(self._fs, self._staging, source_path, keep_current=keep_current)
-        with self._merge_lock:
+        with self._compaction.lock:
             return erasure.run(self._ledger, self._checkpoints, self._live_names)
 
     def statistics(self) -> StoreStatistics:
@@ -286,27 +260,16 @@ class Store:
                 self._ledger.keep_pins()
             if self._checkpoints.closed():
                 return
-            self._merge_small()
+            # Nothing changes if it fails; the next process merges.
+            with contextlib.suppress(OSError, CorruptionError):
+                if self._compaction.planned(small=True):
+                    self.merge_once()
             self._checkpoints.close()
             self._collect_quietly()
         finally:
             self._fs.close()
 
     # Publishing.
-
-    def _write_segment(self, segment: Segment, generation: int) -> Stored:
-        file = self._staging.write(Kind.SEGMENT, encode_segment(segment))
-        ref = SegmentRef(file, generation)
-        return self._read_back(ref, segment)
-
-    def _read_back(self, ref: SegmentRef, data: Segment | None = None) -> Stored:
-        try:
-            stored = read_back(self._fs, ref, data)
-        except OSError:
-            self._staging.discard([ref.name])
-            raise
-        self.healing.adopt([stored])
-        return stored
 
     def _publish_on(self, state: State, prepared: PreparedGeneration) -> None:
         generation = self._ledger.highest + 1
@@ -324,57 +287,10 @@ class Store:
         self._ledger.highest = generation
         self._counters.made_publish(self._clock.monotonic() - prepared.begun)
 
-    # Merging.
-
-    def _merged(self, parts: Sequence[Part], plan: range, gone: Sequence[Stored]) -> Stored:
-        generation, drop = max(one.ref.generation for one in gone), plan.start == 0
-        merger, names = self._merger, [one.ref.name for one in gone]
-        if merger is None or sum(one.ref.file.length for one in gone) <= HEAVY_BYTES:
-            chosen = [(parts[index].view.data, parts[index].view.live) for index in plan]
-            return self._write_segment(merge_segments(chosen, drop_tombstones=drop), generation)
-        later = [one.ref.name for part in parts[plan.stop :] for one in part.stored]
-        try:
-            file = self._staging.receive(Kind.SEGMENT, lambda target: merger(Order(names, later, drop, target)))
-        except CorruptionError as error:
-            self.healing.suspect(error.where)
-            raise
-        return self._read_back(SegmentRef(file, generation))
-
-    def _planned(self, state: State) -> range | None:
-        loading = self._clock.monotonic() - self._large_at < LOADING_SECONDS
-        return plan_merge([size_of(part) for part in state.parts], loading=loading)
-
-    def _merge_small(self) -> None:
-        plan = self._planned(self._ledger.state)
-        if plan is None or sum(self._ledger.state.parts[index].size for index in plan) > SMALL_CHUNKS:
-            return
-        # Nothing changes if it fails; the next process merges.
-        with contextlib.suppress(OSError, CorruptionError):
-            self.merge_once()
-
     def _collect_quietly(self) -> None:
         # If the directory cannot be listed, what nothing names stays for the next process.
         with contextlib.suppress(OSError):
             self.collect()
-
-    def _commit_merge(self, gone: Sequence[Stored], merged: Stored) -> bool:
-        state = self._ledger.state
-        parts = merged_parts(state.parts, gone, merged)
-        if parts is None:
-            self._staging.discard([merged.ref.name])
-            return False
-        before = state.manifests[state.generation]
-        manifest = manifest_of(before.generation, before.settings, parts, before.versions, erased=before.erased)
-        try:
-            ref = write_manifest(self._staging, manifest)
-        except OSError:
-            self._staging.discard([merged.ref.name])
-            raise
-        new = with_manifest(state, manifest, ref, parts)
-        undone = [ref.name(Kind.MANIFEST), merged.ref.name]
-        self._ledger.exchange(new, undo=undone, written=ref.length + merged.ref.file.length)
-        self._counters.made_merge()
-        return True
 
     def _checkpoint_quietly(self) -> None:
         try:

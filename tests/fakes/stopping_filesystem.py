@@ -3,7 +3,7 @@
 import itertools
 from collections.abc import Callable, Sequence
 
-from indexerd.store.fsio import RealStoreFilesystem
+from indexerd.store.fsio import HeldFile, RealStoreFilesystem
 
 
 class StoppingFilesystem(RealStoreFilesystem):
@@ -29,9 +29,9 @@ class StoppingFilesystem(RealStoreFilesystem):
         self._step()
         return super().read(name)
 
-    def map(self, name: str) -> memoryview:
+    def open(self, name: str, *, from_disk: bool = False) -> HeldFile:
         self._step()
-        return super().map(name)
+        return super().open(name, from_disk=from_disk)
 
     def write_new(self, name: str, parts: Sequence[bytes | memoryview]) -> None:
         # Two operations, as in the fake: before the file is there, and when half of it is.

@@ -7,8 +7,7 @@ import pytest
 
 from indexerd.clock import SystemClock
 from indexerd.errors import CorruptionError
-from indexerd.store import History, MergeProcess, merging, open_store
-from indexerd.store import writer as store_writer
+from indexerd.store import History, MergeProcess, compaction, merging, open_store
 from indexerd.store.fsio import RealStoreFilesystem
 from indexerd.store.verify import fsck
 from tests.fakes.daemon_process import wait_for
@@ -21,7 +20,7 @@ FILES = {f"{number}.md": f"# Note {number}\n\ntext of the note {number}\n" for n
 def small_is_heavy(monkeypatch):
     """Merge early, and call every merge heavy."""
     monkeypatch.setattr(merging, "MAX_STORED", 3)
-    monkeypatch.setattr(store_writer, "HEAVY_BYTES", 0)
+    monkeypatch.setattr(compaction, "HEAVY_BYTES", 0)
 
 
 @pytest.fixture
@@ -78,7 +77,7 @@ def test_what_is_published_meanwhile_is_not_lost(opened_in, tmp_path):
     expected = filled(store)
     merge = threading.Thread(target=store.merge_once)
     merge.start()
-    wait_for(lambda: store._merger._process is not None or not merge.is_alive())
+    wait_for(lambda: store._compaction._merger._process is not None or not merge.is_alive())
     publish(store, {"1.md": "newer\n", "late.md": "late\n"}, ["2.md"])
     merge.join()
     del expected["2.md"]
@@ -101,7 +100,7 @@ def test_a_process_that_is_killed_is_a_merge_that_did_not_happen(opened_in, tmp_
 
     thread = threading.Thread(target=merge)
     thread.start()
-    wait_for(lambda: store._merger._process).kill()
+    wait_for(lambda: store._compaction._merger._process).kill()
     thread.join()
     assert "the merging process ended" in str(failures[0])
     assert (content(store.snapshot()), sorted(os.listdir(tmp_path / "state"))) == (rebuilt_content(expected), before)
