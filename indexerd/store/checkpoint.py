@@ -13,6 +13,7 @@ import errno
 import threading
 from collections.abc import Mapping
 
+from indexerd.clock import BackOff
 from indexerd.errors import CorruptionError, DurabilityUnknownError
 from indexerd.ports import Clock, StoreFilesystem
 from indexerd.store.durability import Durability
@@ -30,7 +31,7 @@ from indexerd.store.statistics import Counters
 RESERVED_GENERATIONS = 4096
 CHECKPOINT_SECONDS = 0.5
 CHECKPOINT_BYTES = 4 << 20
-RETRY_SECONDS = (0.5, 1.0, 2.0, 5.0, 10.0, 30.0)
+LONGEST_RETRY_SECONDS = 30.0
 
 
 class Checkpoints:
@@ -52,6 +53,7 @@ class Checkpoints:
         self.counters = Counters()
         self._history = history
         self._retry_at = 0.0
+        self._back_off = BackOff(longest=LONGEST_RETRY_SECONDS)
         self._healed: Mapping[FileRef, Segment] = {}
         # One checkpoint or collection at a time. Taken before the ledger's lock.
         self.lock = threading.RLock()
@@ -70,10 +72,10 @@ class Checkpoints:
             try:
                 self._run(closed=False)
             except (OSError, DurabilityUnknownError, CorruptionError) as error:
-                failures = self.counters.failed_checkpoint(str(error))
-                pause = RETRY_SECONDS[min(failures, len(RETRY_SECONDS)) - 1]
-                self._retry_at = self._clock.monotonic() + pause
+                self.counters.failed_checkpoint(str(error))
+                self._retry_at = self._clock.monotonic() + self._back_off.failed(error)
                 raise
+            self._back_off.succeeded()
             self.counters.made_checkpoint()
 
     def due(self, *, at_once: bool) -> bool:
@@ -89,7 +91,7 @@ class Checkpoints:
             # After opening, mostly: made now, in the background, it is not the first publish that waits for it.
             return self._ledger.state.slot is not None
         if unsynced.since is None:
-            return False
+            return self._ledger.pins_wait
         return at_once or now - unsynced.since >= CHECKPOINT_SECONDS or unsynced.length_bytes >= CHECKPOINT_BYTES
 
     def reserve(self) -> None:
@@ -158,6 +160,8 @@ class Checkpoints:
 
     def _run(self, *, closed: bool) -> None:
         self._heal()
+        if not closed:
+            self._ledger.keep_pins()
         self._prune()
         ledger = self._ledger
         with ledger.lock:

@@ -116,7 +116,10 @@ class Ledger:
         self.note_unsynced(written)
 
     def pin(self, generation: int) -> None:
-        """Keep a generation for some time, since evidence named it; written with the next commit. Takes no lock."""
+        """Keep a generation for some time, since evidence named it; written with the next commit or checkpoint.
+
+        Takes no lock.
+        """
         kept = (
             next((one for one in self.state.slot.kept if one.generation == generation), None)
             if self.state.slot
@@ -124,6 +127,11 @@ class Ledger:
         )
         if kept is not None and kept.pinned_until_ns - self._clock.now_ns() < self._pin_ns - _PIN_SLACK_NS:
             self._pins.add(generation)
+
+    @property
+    def pins_wait(self) -> bool:
+        """Whether a generation is pinned that no slot says so of."""
+        return bool(self._pins)
 
     def keep_pins(self) -> None:
         """Commit the pins that no commit took along. Raises `OSError` if nothing changed."""

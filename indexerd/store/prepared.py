@@ -20,6 +20,7 @@ class PreparedGeneration:
     Attributes:
         parent: Generation that was current when it was prepared.
         stored: Its segments, oldest first.
+        own: Files of those that were written for it; the others were staged before.
         settings: Settings fingerprint of the generation it would make.
         change: What it would change.
         replace_all: It holds all there is: nothing of the parent stays.
@@ -29,6 +30,7 @@ class PreparedGeneration:
 
     parent: int
     stored: tuple[Stored, ...]
+    own: tuple[str, ...]
     settings: str
     change: Change
     replace_all: bool

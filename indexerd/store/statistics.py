@@ -72,10 +72,9 @@ class Counters:
         self.checkpoints += 1
         self.failures, self.last_error = 0, ""
 
-    def failed_checkpoint(self, cause: str) -> int:
-        """Count a failed checkpoint; return how many failed in a row."""
+    def failed_checkpoint(self, cause: str) -> None:
+        """Count a failed checkpoint."""
         self.failures, self.last_error = self.failures + 1, cause
-        return self.failures
 
 
 def statistics_of(

@@ -24,6 +24,7 @@ from indexerd.store.healing import Healing
 from indexerd.store.history import GenerationInfo, Past
 from indexerd.store.layout import Kind
 from indexerd.store.ledger import Ledger, Origin
+from indexerd.store.parts import Stored
 from indexerd.store.prepared import PreparedGeneration
 from indexerd.store.publish import write_manifest, write_segment
 from indexerd.store.retention import History
@@ -81,9 +82,19 @@ class Store:
         slot = self._ledger.state.slot
         return slot is not None and slot.newest.partial
 
+    def stage(self, segment: Segment) -> Stored:
+        """Write a segment for a generation to come, so that its texts need no memory until then.
+
+        It is given to `prepare` in the segment's place. Nothing names it before it is published; `abort` leaves it.
+
+        Raises:
+            OSError: It was not written.
+        """
+        return write_segment(self._fs, self._staging, segment, self._ledger.state.generation + 1)
+
     def prepare(
         self,
-        segments: Sequence[Segment],
+        segments: Sequence[Segment | Stored],
         *,
         settings: str,
         change: Change,
@@ -93,7 +104,7 @@ class Store:
         """Write segments to the state directory; nothing is visible until `publish`.
 
         Args:
-            segments: At least one; later ones override earlier ones.
+            segments: At least one, written here or staged before; later ones override earlier ones.
             settings: Settings fingerprint of all documents of the generation to be.
             change: What it changes, for `generations`.
             replace_all: The segments are all there is (a rebuild, new settings).
@@ -109,17 +120,20 @@ class Store:
             raise ValueError("a generation needs a segment")
         if not replace_all and state.snapshot.document_count and settings != state.snapshot.settings:
             raise ValueError("documents of two settings in one generation; replace all of them")
-        stored = []
+        stored: list[Stored] = []
+        own: list[str] = []
         try:
             for segment in segments:
-                stored.append(write_segment(self._fs, self._staging, segment, state.generation + 1))  # noqa: PERF401
+                stored.append(segment if isinstance(segment, Stored) else self.stage(segment))
+                own += [] if isinstance(segment, Stored) else [stored[-1].ref.name]
         except OSError:
-            self._staging.discard([one.ref.name for one in stored])
+            self._staging.discard(own)
             raise
         self.healing.adopt(stored)
         return PreparedGeneration(
             parent=state.generation,
             stored=tuple(stored),
+            own=tuple(own),
             settings=settings,
             change=change,
             replace_all=replace_all,
@@ -154,8 +168,8 @@ class Store:
         return self._ledger.state.snapshot
 
     def abort(self, prepared: PreparedGeneration) -> None:
-        """Give up a prepared generation; its files are removed, now or by the next collection."""
-        self._staging.discard([one.ref.name for one in prepared.stored])
+        """Give up a prepared generation; what `prepare` wrote is removed, now or by the next collection."""
+        self._staging.discard(prepared.own)
 
     def checkpoint(self) -> None:
         """Make the current generation durable: afterwards it outlives a power cut.
@@ -209,7 +223,10 @@ class Store:
             return collect_garbage(self._fs, self._live_names, self._damaged)
 
     def pin(self, generation: int) -> None:
-        """Keep a generation for the days that history says, since evidence named it; written at the next publish."""
+        """Keep a generation for the days that history says, since evidence named it.
+
+        Written with the next publish, or by the upkeep soon after: a checkpoint is due until then.
+        """
         self._ledger.pin(generation)
 
     def past(self) -> Past:

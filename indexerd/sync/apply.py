@@ -17,6 +17,7 @@ from indexerd.indexing import build_segment
 from indexerd.model import ContentHash, Settings, SourcePath
 from indexerd.ports import SourceStat
 from indexerd.store import Change, Snapshot, Store
+from indexerd.store.parts import Stored as StoredSegment
 from indexerd.store.segment import Segment
 from indexerd.sync.ledger import Ledger, Stored
 from indexerd.sync.reading import Slice
@@ -47,14 +48,15 @@ class Draft:
         text_bytes: Bytes of the documents of all slices taken in.
     """
 
-    def __init__(self, settings: Settings, fingerprint: str, *, replace_all: bool = False) -> None:
+    def __init__(self, settings: Settings, fingerprint: str, *, redone_in: Store | None = None) -> None:
+        """`redone_in` is where the draft is to replace all there is; None for one that adds to it."""
         self._settings = settings
         self._fingerprint = fingerprint
-        self._replace_all = replace_all
+        self._store = redone_in
         self._start_over()
 
     def _start_over(self) -> None:
-        self._segments: list[Segment] = []
+        self._segments: list[Segment | StoredSegment] = []
         self.text_bytes = 0
         # The last word on each path: a new version, or None for a deletion.
         self._effects: dict[SourcePath, Stored | None] = {}
@@ -83,13 +85,13 @@ class Draft:
 
     def ready(self) -> bool:
         """Return whether publishing would change anything: an emptied set that is redone does, too."""
-        return bool(self._segments) or self._replace_all
+        return bool(self._segments) or self._store is not None
 
     def store(self, part: Slice, looked_ns: int) -> None:
         """Take in the segment of a slice, with the stats of the files in it."""
         if part.segment is None:
             return
-        self._segments.append(part.segment)
+        self._segments.append(self._staged(part.segment))
         self.text_bytes += int(part.segment.sizes.sum())
         stats = {outcome.source_path: outcome.stat for outcome in part.outcomes if outcome.stat is not None}
         for index in range(part.segment.document_count):
@@ -97,6 +99,16 @@ class Draft:
             known = ContentHash(part.segment.content_hashes[index].tobytes())
             self._effects[path] = Stored(known, stats[path], looked_ns)
             self._said.add(path)
+
+    def _staged(self, segment: Segment) -> Segment | StoredSegment:
+        """Have a segment of what is redone wait on the disk: nothing of it is published before all is there."""
+        if self._store is None:
+            return segment
+        try:
+            return self._store.stage(segment)
+        except OSError:
+            # It waits in memory, and publishing says what is wrong.
+            return segment
 
     def give_way(self, paths: Iterable[SourcePath], snapshot: Snapshot) -> None:
         """Change nothing about some files after all: a newer read of each is published already, in this snapshot.
@@ -125,7 +137,7 @@ class Draft:
 
     def keep(self, segment: Segment) -> None:
         """Take in documents made anew from their kept text; no file was looked at for them."""
-        self._segments.append(segment)
+        self._segments.append(self._staged(segment))
         for index in range(segment.document_count):
             self._effects[segment.paths[index]] = Stored(ContentHash(segment.content_hashes[index].tobytes()), None, 0)
 
@@ -155,7 +167,7 @@ class Draft:
             segments,
             settings=self._fingerprint,
             change=Change(added=tally.added, updated=tally.updated, deleted=tally.deleted),
-            replace_all=self._replace_all,
+            replace_all=self._store is not None,
             partial=partial,
         )
         try:
@@ -166,7 +178,7 @@ class Draft:
         stored = {path: effect for path, effect in self._effects.items() if effect is not None}
         deleted = self._deleted(ledger)
         ledger.note_stored(stored, deleted)
-        self._replace_all = False
+        self._store = None
         self._start_over()
         return snapshot, tally
 
@@ -178,11 +190,11 @@ class Draft:
             if effect is not None and path in indexed
         ]
         # A file that was changed and changed back while the draft waited is no update; new settings make all anew.
-        updated = len(known) if self._replace_all else known.count(False)
+        updated = len(known) if self._store is not None else known.count(False)
         return Tally(len(self.added(ledger)), updated, len(self._deleted(ledger)))
 
     def _deleted(self, ledger: Ledger) -> list[SourcePath]:
-        if self._replace_all:
+        if self._store is not None:
             return [path for path in ledger.indexed if self._effects.get(path) is None]
         return [path for path, effect in self._effects.items() if effect is None and path in ledger]
 

@@ -11,6 +11,7 @@ See: docs/consistency.md (damage while running), docs/operations.md (problems).
 import logging
 from collections.abc import Callable, Sequence
 
+from indexerd.clock import BackOff
 from indexerd.digests import content_hash
 from indexerd.errors import StoreError
 from indexerd.model import ContentHash, SourcePath
@@ -18,7 +19,6 @@ from indexerd.ports import Clock, SourceRead, Sources
 from indexerd.store import Store
 from indexerd.store.healing import Damage
 from indexerd.sync.problems import Standing
-from indexerd.sync.timetable import BackOff
 
 _log = logging.getLogger(__name__)
 
@@ -65,7 +65,7 @@ class Mending:
         try:
             lost = self._healing.heal(damage)
         except (OSError, StoreError) as error:
-            self._look_again = now + self._back_off.failed()
+            self._look_again = now + self._back_off.failed(error)
             self._tell(damage, f"{damage}; that failed ({error}) and is tried again")
             return False
         if lost:

@@ -14,6 +14,7 @@ import logging
 import threading
 from collections.abc import Callable, Sequence
 
+from indexerd.clock import BackOff
 from indexerd.errors import StoreError
 from indexerd.indexing import make_ready, settings_fingerprint
 from indexerd.model import Root, Settings, SourcePath
@@ -36,7 +37,6 @@ from indexerd.sync.timetable import (
     SAVE_SECONDS,
     STILL_CHANGING_SECONDS,
     TIMER_SLACK_SECONDS,
-    BackOff,
     Overflows,
     Timetable,
 )
@@ -186,7 +186,7 @@ class Stepper:
 
     def failed(self, error: Exception) -> None:
         """Note that a step failed: the next one that takes anything comes after the back-off."""
-        self.retry_at = self.clock.monotonic() + self._back_off.failed()
+        self.retry_at = self.clock.monotonic() + self._back_off.failed(error)
         name = errno.errorcode.get(error.errno or 0, "") if isinstance(error, OSError) else type(error).__name__
         self.problems.report(self._phase, f"{name}: {error}; the last generation is kept and it is tried again")
 

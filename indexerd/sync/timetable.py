@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import islice, takewhile
 
+from indexerd.clock import BackOff
 from indexerd.model import SourcePath
 
 ROOT_CHECK_SECONDS = 1.0
@@ -34,25 +35,6 @@ FIRST_SAVE_SECONDS = 15.0
 SAVE_SECONDS = 300.0
 # One shot: files that never hold still are given up after this long and listed.
 STILL_CHANGING_SECONDS = 3.0
-FAILURE_SECONDS = (0.5, 60.0)
-
-
-@dataclass(slots=True)
-class BackOff:
-    """Doubles from the first to the last interval with each failure; starts over after a success."""
-
-    first: float = FAILURE_SECONDS[0]
-    longest: float = FAILURE_SECONDS[1]
-    _failures: int = 0
-
-    def failed(self) -> float:
-        """Count a failure; return the seconds to wait."""
-        self._failures += 1
-        return min(self.first * 2.0 ** min(self._failures - 1, 32), self.longest)
-
-    def succeeded(self) -> None:
-        """Start over."""
-        self._failures = 0
 
 
 @dataclass(slots=True)

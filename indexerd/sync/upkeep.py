@@ -15,13 +15,14 @@ import threading
 from collections.abc import Callable
 from typing import Protocol
 
+from indexerd.clock import BackOff
+
 _log = logging.getLogger(__name__)
 
 # A checkpoint is at most 500 ms behind: looking this often while something is unsynced keeps that with room to spare.
 _LOOK_SECONDS = 0.1
 # At idle: soon enough for what happens to the store's files, and for a bulk load that has settled and is merged.
 _IDLE_SECONDS = 2.0
-_BACK_OFF_SECONDS = (0.5, 60.0)
 # Long enough for a thread that waits for the interpreter to get it.
 _PAUSE_SECONDS = 0.0005
 # glibc keeps what a bulk run and its merges have freed, in a heap for each thread. After a first index of 40,925
@@ -165,7 +166,7 @@ class _Chore:
         self._once, self._tell, self._unsynced = once, tell, unsynced
         self._stopping, self._woken = stopping, threading.Event()
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
-        self._back_off = _BACK_OFF_SECONDS[0]
+        self._back_off = BackOff()
         self._sleeps = False
 
     def start(self) -> None:
@@ -193,11 +194,10 @@ class _Chore:
                 if self._stopping.is_set():
                     return
                 self._tell(error)
-                self._stopping.wait(self._back_off)
-                self._back_off = min(2 * self._back_off, _BACK_OFF_SECONDS[1])
+                self._stopping.wait(self._back_off.failed(error))
                 continue
             self._tell(None)
-            self._back_off = _BACK_OFF_SECONDS[0]
+            self._back_off.succeeded()
             # Set before the question: a publish that comes after the answer finds it set.
             self._sleeps = True
             if busy or self._unsynced():

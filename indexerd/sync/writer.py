@@ -97,7 +97,8 @@ class Writer:
         self.redo = snapshot.generation > 0 and snapshot.settings != self.fingerprint
         self.unfinished = snapshot.generation == 0 or self.cycle.store.is_partial
         self._draft = Draft(self.cycle.settings, self.fingerprint)
-        self._bulk_draft = Draft(self.cycle.settings, self.fingerprint, replace_all=self.redo)
+        redone_in = self.cycle.store if self.redo else None
+        self._bulk_draft = Draft(self.cycle.settings, self.fingerprint, redone_in=redone_in)
 
     def take(self, batch: Batch) -> tuple[Again | None, bool]:
         """Look at what a batch names; read it at once if it is little, else begin to read it in bulk.

@@ -34,9 +34,11 @@ def opened(fs: ForgetfulFilesystem, clock: ManualClock | None = None, **options)
 
 
 def publish(store: Store, files: Mapping[str, str], deleted: Sequence[str] = (), **options) -> Snapshot:
-    """Prepare and publish one segment; give up what was prepared if that fails."""
+    """Prepare and publish one segment, staged before if all is replaced; give up what was prepared if that fails."""
     change = Change(len(files), 0, len(deleted))
-    prepared = store.prepare([make_segment(files, deleted)], settings=FINGERPRINT, change=change, **options)
+    segment = make_segment(files, deleted)
+    one = store.stage(segment) if options.get("replace_all") else segment
+    prepared = store.prepare([one], settings=FINGERPRINT, change=change, **options)
     try:
         return store.publish(prepared)
     except OSError:

@@ -1,11 +1,12 @@
 """The real clock tells the time."""
 
 import datetime
+import errno
 import time
 
 import pytest
 
-from indexerd.clock import SystemClock
+from indexerd.clock import BackOff, SystemClock
 
 
 def test_time_passes():
@@ -32,3 +33,19 @@ def test_a_day_begins_where_the_machine_stands(monkeypatch, zone, named, day):
     finally:
         monkeypatch.undo()
         time.tzset()
+
+
+def test_a_back_off_doubles_to_its_limit_and_starts_over():
+    """Each failure doubles the wait up to the longest; a success resets it."""
+    back_off = BackOff(first=1.0, longest=5.0)
+    assert [back_off.failed() for _ in range(5)] == [1.0, 2.0, 4.0, 5.0, 5.0]
+    back_off.succeeded()
+    assert back_off.failed() == 1.0
+
+
+def test_a_full_disk_is_asked_again_within_a_second():
+    """Room may come at any moment: however long there was none, the next try is never far; other errors wait longer."""
+    back_off = BackOff(longest=60.0)
+    full = OSError(errno.ENOSPC, "No space left on device")
+    assert [back_off.failed(full) for _ in range(9)] == [0.5] + [1.0] * 8
+    assert back_off.failed(OSError(errno.EIO, "Input/output error")) == 60.0

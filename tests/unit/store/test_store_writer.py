@@ -251,7 +251,7 @@ def test_a_publish_during_a_merge_loses_nothing(store, fs, monkeypatch):
     for number in range(6):
         files |= {"a.md": f"version {number}\n", f"{number}.md": "x\n"}
         publish(store, {name: files[name] for name in ("a.md", f"{number}.md")})
-    monkeypatch.setattr("indexerd.store.writer.merge_segments", publishing_meanwhile(store, files))
+    monkeypatch.setattr("indexerd.store.compaction.merge_segments", publishing_meanwhile(store, files))
     assert store.merge_once()
     del files["3.md"]
     assert content(store.snapshot()) == rebuilt_content(files)
@@ -279,7 +279,7 @@ def test_a_rebuild_during_a_merge_makes_the_merge_void(store, fs, monkeypatch):
         publish(store, {"new.md": "new\n"}, replace_all=True)
         return merge_segments(parts, **options)
 
-    monkeypatch.setattr("indexerd.store.writer.merge_segments", rebuild)
+    monkeypatch.setattr("indexerd.store.compaction.merge_segments", rebuild)
     assert not store.merge_once()
     assert content(store.snapshot()) == rebuilt_content({"new.md": "new\n"})
     store.checkpoint()
@@ -387,6 +387,51 @@ def test_evidence_before_a_restart_pins_too(fs, clock):
         publish(store, {"a.md": f"version {number}\n"})
     store.checkpoint()
     assert [one.generation for one in store.generations()] == [1, 4]
+
+
+def test_a_segment_may_wait_on_the_disk_for_its_generation(fs):
+    """What is staged outlives collections and failed publishes, shows nowhere, and is published in the end."""
+    store = opened(fs)
+    publish(store, {"a.md": "old\n"})
+    staged = [store.stage(make_segment({name: f"{name} anew\n"})) for name in ("a.md", "b.md")]
+    store.checkpoint()
+    store.collect()
+    change = Change(1, 1, 0)
+    for _ in range(2):
+        prepared = store.prepare(
+            [*staged, make_segment({"c.md": "late\n"})], settings=FINGERPRINT, change=change, replace_all=True
+        )
+        fs.plan = Plan(fail_at=1, error=errno.ENOSPC)
+        with pytest.raises(OSError):
+            store.publish(prepared)
+        store.abort(prepared)
+        assert content(store.snapshot()) == rebuilt_content({"a.md": "old\n"})
+    fs.plan = Plan()
+    store.publish(store.prepare(staged, settings=FINGERPRINT, change=change, replace_all=True))
+    expected = {"a.md": "a.md anew\n", "b.md": "b.md anew\n"}
+    assert content(store.snapshot()) == rebuilt_content(expected)
+    assert content(opened(killed_process(fs)).snapshot()) == rebuilt_content(expected)
+    assert store._staging.staged() == frozenset()
+
+
+def test_evidence_outlives_a_kill_and_a_power_cut_once_the_upkeep_was_there(fs, clock):
+    """A pin that no publish took along makes a checkpoint due, and is on disk after it."""
+    options = {"history": History(generations=1, minutes=0, hours=0, days=0)}
+    store = opened(fs, clock, **options)
+    publish(store, {"a.md": "version 0\n"})
+    store.checkpoint()
+    assert not store.checkpoint_due()
+    store.pin(1)
+    assert store.checkpoint_due()
+    store.checkpoint()
+    assert not store.checkpoint_due()
+    for disk in (fs.disk.copy(), fs.disk.after_power_cut(1)):
+        again = opened(ForgetfulFilesystem(disk), clock, **options)
+        publish(again, {"a.md": "version 1\n"})
+        publish(again, {"a.md": "version 2\n"})
+        again.checkpoint()
+        assert len(again.generations()) == 2
+        assert again.generations()[0].generation == 1
 
 
 def test_closing_makes_durable_and_releases_the_lock(fs):

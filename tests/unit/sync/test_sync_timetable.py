@@ -6,7 +6,6 @@ from indexerd.sync.timetable import (
     OVERFLOW_QUIET_SECONDS,
     RECENT_SECONDS,
     RECONCILE_SECONDS,
-    BackOff,
     Overflows,
     Timetable,
 )
@@ -53,14 +52,6 @@ def test_the_next_moment_is_the_earliest():
     assert table.next_moment() == 103.0
     table.look_again(["n.md"], 100.0)
     assert table.next_moment() == 100.0 + RECENT_SECONDS
-
-
-def test_a_back_off_doubles_to_its_limit_and_starts_over():
-    """Each failure doubles the wait up to the longest; a success resets it."""
-    back_off = BackOff(first=1.0, longest=5.0)
-    assert [back_off.failed() for _ in range(5)] == [1.0, 2.0, 4.0, 5.0, 5.0]
-    back_off.succeeded()
-    assert back_off.failed() == 1.0
 
 
 def test_the_scan_after_an_overflow_waits_for_quiet():
