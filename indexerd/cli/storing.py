@@ -8,6 +8,7 @@ See: docs/on-disk-format.md, docs/operations.md.
 """
 
 import json
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -76,8 +77,13 @@ def fsck_command(is_json: bool, **flags: object) -> int:
     The stored text is parsed and analysed again, and compared with what is searched.
     """
     selection = take_selection(flags)
-    with _opened(selection) as (_, filesystem):
-        remade, notes = _remade(selection)
+    with _opened(selection) as (state_dir, filesystem):
+        if not filesystem.names() and not was_synced(state_dir):
+            raise NotFoundError(f"{state_dir}: there is no index here")
+        # A daemon may have said which one is meant; its profile has the settings.
+        name = os.path.basename(state_dir)
+        own = selection._replace(profile=name) if here().places.state_dir(name) == state_dir else selection
+        remade, notes = _remade(own if own.profile else selection._replace(state_dir=state_dir))
         findings = (*fsck(filesystem, remade), *notes)
     if is_json:
         entries = [{"kind": one.kind, "where": one.where, "detail": one.detail} for one in findings]

@@ -7,6 +7,7 @@ WRITER = "tests/unit/store/test_store_writer.py"
 OPENING = "tests/unit/store/test_store_opening.py"
 RETELLING = "tests/unit/store/test_store_retelling.py"
 ROT = "tests/crash/test_crash_rot.py"
+SYNC_FAULTS = "tests/integration/test_sync_faults.py"
 REFUSALS = "tests/crash/test_crash_refusals.py"
 
 
@@ -240,7 +241,7 @@ FAULTS = [
         "sync/apply.py",
         "            store.abort(prepared)\n            raise\n",
         "            store.abort(prepared)\n            self._start_over()\n            raise\n",
-        (f"{REFUSALS}::test_a_refused_sync_changes_nothing_and_its_retry_reports_what_it_would_have[EIO]",),
+        (f"{SYNC_FAULTS}::test_a_publish_that_fails_changes_nothing_and_is_tried_again[EIO-replace]",),
     ),
     Fault(
         "a short write is taken for a whole one",

@@ -16,7 +16,7 @@ from tests.fakes.small_stores import content, opened
 from tests.fakes.sync_rig import Rig
 
 CODES = ("ENOSPC", "EIO", "EDQUOT", "EMFILE", "EACCES", "EROFS", "EINTR")
-OPERATIONS = ("names", "map", "create", "write", "flush_file", "flush_directory", "replace", "remove")
+OPERATIONS = ("names", "open", "create", "write", "flush_file", "flush_directory", "replace", "remove")
 # Beyond the third time an operation is the same one again: all of them are for the large size.
 TIMES = 10_000 if os.environ.get("INDEXERD_TEST_SIZE") == "large" else 3
 BEFORE = {"edited.md": "# Edited\n\nfirst\n", "gone.md": "gone\n", "old.md": "# Moved\n\nmoved\n", "same.md": "same\n"}

@@ -392,7 +392,9 @@ def test_lists_and_dump_of_a_watched_index(asked):
     digest = asked.run("dump", "--canonical", "--digest").stdout.decode().strip()
     assert len(digest) == 64
     assert b"setup.md" in asked.run("dump", "--canonical").stdout
-    assert asked.run("fsck").returncode == 0
+    for folder in (asked.docs, "/"):
+        checked = asked.run("fsck", cwd=folder)
+        assert (checked.returncode, checked.stdout, checked.stderr) == (0, b"", b"")
 
 
 def test_sync_reports_what_it_did(home):
@@ -429,6 +431,9 @@ def test_an_index_of_nothing_can_be_read(home):
     dumped = home.run("dump", "--canonical", "--digest", "--state-dir", home.base / "empty")
     assert (dumped.returncode, dumped.stdout.decode().strip()) == (0, hashlib.sha256(b"").hexdigest())
     assert home.json("documents", "--state-dir", home.base / "empty") == []
+    assert home.run("fsck", "--state-dir", home.base / "empty").returncode == 0
+    (home.base / "other").mkdir()
+    assert home.run("fsck", "--state-dir", home.base / "other").returncode == 2
     asked = home.run("query", "word", "--state-dir", home.base / "empty")
     assert (asked.returncode, asked.stdout) == (2, b"")
     assert b"nothing is published here yet" in asked.stderr

@@ -477,10 +477,11 @@ def test_a_store_that_refuses_for_long_costs_no_cycles(tmp_path):
         rig.fs.cause = None
 
 
+@pytest.mark.parametrize("operation", ["write_new", "replace"])
 @pytest.mark.parametrize("cause", ["ENOSPC", "EIO", "EDQUOT", "EMFILE", "EACCES", "EROFS", "EINTR"])
-def test_a_publish_that_fails_changes_nothing_and_is_tried_again(tmp_path, cause):
+def test_a_publish_that_fails_changes_nothing_and_is_tried_again(tmp_path, cause, operation):
     """While writing fails the last generation stands and the problem is named; then it clears by itself."""
-    with Rig(tmp_path, wrap=lambda real: Failing(real, "write_new", "replace")) as rig:
+    with Rig(tmp_path, wrap=lambda real: Failing(real, operation)) as rig:
         rig.write("n.md", "first")
         rig.start()
         generation = rig.generation()
