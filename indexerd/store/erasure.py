@@ -10,7 +10,6 @@ See: docs/on-disk-format.md (erasure), docs/consistency.md (erasure).
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
