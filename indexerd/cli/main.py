@@ -28,6 +28,7 @@ from indexerd.errors import (
     StoreLockedError,
     UnreachableError,
 )
+from indexerd.protocol.messages import nearest_name
 
 # Help shows commands in these groups; each command lives in the module named beside it.
 GROUPS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
@@ -92,6 +93,14 @@ class _Commands(click.Group):
         command = getattr(module, f"{cmd_name.replace('-', '_')}_command")
         assert isinstance(command, click.Command)
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args[0] not in _MODULES:
+            near = nearest_name(args[0], _MODULES)
+            raise click.UsageError(f"No such command {args[0]!r}.{f' Did you mean {near!r}?' if near else ''}", ctx)
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         for title, commands in GROUPS:

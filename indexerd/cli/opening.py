@@ -106,22 +106,20 @@ def _shown(backend: Backend, citation: str, roles: tuple[str, ...], place: Place
     acting_as = {"roles": list(roles)} if roles else {}
     # A path as completion gives it, from the current directory, names a document too.
     typed = from_here(citation, place.cwd)
-    if is_undecodable(citation):
-        name = name_below(backend.call("status"), typed) if typed is not None else None
-        if name is None:
-            raise NotFoundError(f"no document {encode_text(citation)!r}")
-        return backend.call("show", {"citation": name, **acting_as})
-    try:
-        try:
-            return backend.call("show", {"citation": citation, **acting_as})
-        except NotFoundError:
-            if typed is None:
-                raise
-            return backend.call("show", {"citation": typed, **acting_as})
-    except NotFoundError as error:
-        if "#" in citation and parse_citation(citation) is None:
-            raise NotFoundError(f"{error}; lines are written path#L12-L18") from error
-        raise
+    if typed is not None and is_undecodable(citation):
+        typed = name_below(backend.call("status"), typed)
+    missing: NotFoundError | None = None
+    # As it is cited, as a path from here, as it is named on the disk: there a `%25` of a citation is a mere `%`.
+    for name in dict.fromkeys((citation, typed, encode_text(citation))):
+        if name is not None and not is_undecodable(name):
+            try:
+                return backend.call("show", {"citation": name, **acting_as})
+            except NotFoundError as error:
+                missing = missing or error
+    assert missing is not None
+    if "#" in citation and parse_citation(citation) is None:
+        raise NotFoundError(f"{missing}; lines are written path#L12-L18") from missing
+    raise missing
 
 
 def from_here(citation: str, cwd: str) -> str | None:

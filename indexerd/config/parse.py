@@ -14,7 +14,7 @@ from types import MappingProxyType
 
 from indexerd.access import PathRule
 from indexerd.config import schema
-from indexerd.config.places import MAX_SOCKET_PATH_BYTES, Places, absolute, holds, make_roots
+from indexerd.config.places import MAX_SOCKET_PATH_BYTES, Places, absolute, doubled_labels, holds, make_roots
 from indexerd.config.profiles import NAME_RULE, PROFILE_NAME, Given, choose_profile
 from indexerd.config.reading import Section, read_bool, read_int, read_text, read_texts, unknown_key
 from indexerd.config.values import Config, RootRules, Socket
@@ -192,6 +192,7 @@ def _root_rules(label: str, section: Section | None) -> tuple[RootRules, Mapping
 
 
 def _check_roots(config: Config, problems: list[str]) -> None:
+    problems.extend(doubled_labels(config.roots))
     for root in config.roots:
         problems.extend(
             f"root {root.path}: lies inside the root {other.path}; name only the outer one"

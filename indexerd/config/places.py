@@ -10,7 +10,7 @@ See: docs/operations.md.
 import hashlib
 import posixpath
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from indexerd.model import Root
@@ -108,16 +108,30 @@ def split_label(text: str) -> tuple[str | None, str]:
 
 
 def make_roots(texts: tuple[str, ...], cwd: str) -> tuple[Root, ...]:
-    """Turn roots as given (`PATH` or `LABEL=PATH`) into roots with unique labels; the same path counts once."""
-    several = len({absolute(split_label(text)[1], cwd) for text in texts}) > 1
+    """Turn roots as given (`PATH` or `LABEL=PATH`) into roots; the same path counts once.
+
+    A root without a label has its folder's name, with a number behind where that is taken: `docs`, `docs-2`. Labels
+    that are given stay as they are; `doubled_labels` names those that two roots were given.
+    """
+    named = {absolute(path, cwd): label for label, path in map(split_label, reversed(texts))}
+    taken = {label for label in named.values() if label is not None}
     roots: dict[str, Root] = {}
     for text in texts:
-        label, path = split_label(text)
-        place = absolute(path, cwd)
+        place = absolute(split_label(text)[1], cwd)
         if place not in roots:
-            name = _unique(label or _plain_label(place), {root.label for root in roots.values()})
-            roots[place] = Root(label=name, path=place, prefixed=several or label is not None)
+            label = named[place]
+            name = label or _unique(_plain_label(place), taken)
+            taken.add(name)
+            roots[place] = Root(label=name, path=place, prefixed=len(named) > 1 or label is not None)
     return tuple(roots.values())
+
+
+def doubled_labels(roots: Sequence[Root]) -> Iterator[str]:
+    """Yield what is wrong with labels that two roots have."""
+    for number, root in enumerate(roots):
+        for other in roots[:number]:
+            if other.label == root.label:
+                yield f"label {root.label!r} is given to {other.path} and to {root.path}: name each in its own way"
 
 
 def _plain_label(path: str) -> str:

@@ -376,6 +376,10 @@ def test_a_name_that_is_no_text_can_be_typed_as_it_is(watched):
     typed = shown["citation"].replace("guide/odd%FF.md", os.fsdecode(b"odd\xff.md"))
     assert lines(watched.run("verify", typed, cwd=watched.docs / "guide")) == ["fresh"]
     assert b"no document 'none%FF.md'" in watched.run("show", os.fsdecode(b"none\xff.md")).stderr
+    watched.write("50%41.md", "# Half\n")
+    assert watched.run("query", "half", "--wait", "5000").returncode == 0
+    for typed in ("50%41.md", "50%2541.md#L1-L1", str(watched.docs / "50%41.md")):
+        assert lines(watched.run("show", typed)) == ["# Half"], typed
 
 
 def test_lines_that_are_written_wrongly_are_told_how(asked):

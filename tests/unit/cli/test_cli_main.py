@@ -40,6 +40,14 @@ def test_an_unknown_flag_tells_how_to_give_a_word(arguments, is_told, capfdbinar
     assert (b"Put -- before" in capfdbinary.readouterr().err) is is_told
 
 
+@pytest.mark.parametrize(("word", "meant"), [("quer", "query"), ("synch", "sync"), ("xyzzy", None)])
+def test_an_unknown_command_tells_the_nearest_one(word, meant, capfdbinary):
+    """A slip of the finger is named; what is like nothing gets no guess."""
+    assert run([word, "text"]) == 2
+    told = capfdbinary.readouterr().err.decode()
+    assert told.startswith(f"indexerd: No such command {word!r}.{f' Did you mean {meant!r}?' if meant else ''}\n")
+
+
 def test_a_json_caller_gets_the_same_sentence(capfdbinary):
     """The message is the same in both forms."""
     assert run(["sync", "--json"]) == 2

@@ -211,6 +211,14 @@ def test_languages_may_differ_by_root():
     assert "no root has the label 'c'" in problems_of(text.replace("b =", "c ="), profile="p")[0]
 
 
+def test_a_label_that_two_roots_are_given_is_a_problem():
+    """Citations begin with labels: none is changed in silence, on the command line or in the file."""
+    problems = problems_of(roots=("a=one", "a=two"))
+    assert problems == ("label 'a' is given to /home/u/one and to /home/u/two: name each in its own way",)
+    assert problems_of('[profile.p]\nroots = ["a=/one", "a=/two"]', profile="p")
+    assert parse(roots=("a=one", "a=one")).roots
+
+
 def test_effective_settings_are_a_file_that_gives_the_same_values():
     """What `indexerd config` prints can be read back and means the same."""
     text = """

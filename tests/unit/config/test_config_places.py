@@ -55,3 +55,12 @@ def test_labels_of_odd_folder_names_are_plain():
 def test_the_languages_of_the_settings_are_those_of_the_stemmer():
     """Every language that settings accept can be stemmed."""
     assert set(LANGUAGES) - {"none"} <= set(Stemmer.algorithms())
+
+
+def test_a_label_is_kept_as_it_was_given_and_a_folders_name_gives_way():
+    """Roots without a label are numbered where their name is taken, wherever in the row the label stands."""
+    assert [root.label for root in make_roots(("/x/docs", "/y/docs", "docs=/z", "/x/docs/"), "/")] == [
+        "docs-2",
+        "docs-3",
+        "docs",
+    ]
