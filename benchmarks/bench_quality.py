@@ -6,7 +6,8 @@ DIR holds the collections `scifact`, `nfcorpus-ecir`, `cranfield`, `cmrc2018-zh`
 an absent one is named. Documents become Markdown files of a heading and a text; a document's score is that of its best
 passage. Figures stand for all questions, then for those of even and of odd place, so that constants can be chosen on
 the ones and tried on the others. A question is made unanswerable by holding the documents judged relevant to it:
-they are then not eligible.
+they are then not eligible. `first judged` is what a judge would reach who knows of the first document whether it is
+relevant, and nothing else.
 Questions that share no word with any document are not counted as refused.
 
 All this runs in the process, with the engine that the daemon calls. `--write OUT` also writes each collection as a
@@ -192,6 +193,9 @@ def report(name, files, queries, judged, out):
         asked = ((True, frozenset()), (False, relevant))
         pairs.append([verdict(snapshot, files, queries[query], is_answerable=kind, held=held) for kind, held in asked])
     report_refusals(name, pairs)
+    known = [bool(ranked[query]) and judged[query].get(ranked[query][0], 0) > 0 for query in judged]
+    values = [0.5 + np.mean(half) / 2 for half in halves(known)]
+    print(f"{name:14} AUROC first judged   " + "  ".join(f"{value:.3f}" for value in values))
 
 
 def write(out, files, queries, judged, ranked):

@@ -13,14 +13,16 @@ from typing import Final, NamedTuple
 from indexerd.analysis import QueryWord
 from indexerd.search.words import ASKING
 
-# Evidence is withheld below these, provided that some of the question is in no document.
-# A run of characters that no document holds is a surer sign than a word, which may have been said in another way. And
-# where passages of several topics cover the rest equally well, what is missing is what would have told them apart.
-# benchmarks/bench_quality.py chose them on every second question of six collections: at most 2 % of the answerable
-# questions of each that share a word with a document.
-REFUSE_BELOW: Final = 0.15
-REFUSE_SHARED_BELOW: Final = 0.18
+# Where many passages score alike, a question names what they share and not what it asks about: a candidate some places
+# below the best counts against it. Not where characters are matched, which many passages that answer share too.
+BELOW_COUNTS: Final = 0.5
+# Evidence is withheld below these, provided that no passage holds all of the question. A run of characters of which the
+# hits together lack a good part, or that no document holds, is a surer sign than a word, which may have been said in
+# another way. benchmarks/bench_quality.py chose them: at most 2 % of the answerable questions of each of six sets, of
+# those that share a word with a document.
+REFUSE_BELOW: Final = 0.1
 REFUSE_RUN_BELOW: Final = 0.3
+RUNS_TOGETHER: Final = 0.7
 # Where the best hit covers less of what any covers, an answer is marked weak.
 WEAK_BELOW: Final = 0.3
 
@@ -44,9 +46,10 @@ class Judgement(NamedTuple):
     """What words tell about a question.
 
     Attributes:
-        answerability: 0..1, the decision value: how near the best hit comes to the most that the words could score.
+        answerability: 0..1, the decision value: how near the best hit comes to the most that the words could score,
+            less half as much of a candidate below it, where words are separated.
         missing: What the question asks about and no eligible passage holds, in query order.
-        refuse: Whether so much of the question is in no document that the rest must be about other topics.
+        refuse: Whether so little of the question is in the best passages that they must be about other topics.
         weak: Whether the best passage holds too little to rely on.
     """
 
@@ -143,25 +146,20 @@ def share(units_of_query: Sequence[Unit]) -> float:
     return sum(unit.weight for unit in units_of_query if unit.covered) / total if total else 1.0
 
 
-def covers(units_of_passage: Sequence[Unit], best: Sequence[Unit]) -> bool:
-    """Whether a passage holds all that the best one holds."""
-    held = {unit.label for unit in units_of_passage if unit.covered}
-    return all(unit.label in held for unit in best if unit.covered)
-
-
-def judge(everywhere: Sequence[Unit], best: float, strength: float, *, shared: bool) -> Judgement:
+def judge(everywhere: Sequence[Unit], best: float, together: float, strength: float, below: float) -> Judgement:
     """Decide from what the eligible passages hold together, and how much of it the best hit holds.
 
     Args:
         everywhere: What is asked about, covered where any eligible passage holds it.
         best: Largest covered share of one hit.
+        together: Covered share of all hits.
         strength: Score of the best hit as a share of the most that the words could give, 0..1.
-        shared: Whether passages of several topics hold as much as the best.
+        below: The same of a candidate some places below.
     """
     missing = [unit for unit in everywhere if not unit.covered]
-    limit = REFUSE_SHARED_BELOW if shared else REFUSE_BELOW
-    if any(unit.is_run for unit in missing):
-        limit = max(limit, REFUSE_RUN_BELOW)
-    refuse = bool(missing) and strength < limit
+    has_runs = any(unit.is_run for unit in everywhere)
+    lacks_run = has_runs and (together < RUNS_TOGETHER or any(unit.is_run for unit in missing))
+    value = strength if has_runs else strength - BELOW_COUNTS * below
+    refuse = best < 1.0 and value < (REFUSE_RUN_BELOW if lacks_run else REFUSE_BELOW)
     is_weak = refuse or share(everywhere) * best < WEAK_BELOW
-    return Judgement(strength, tuple(unit.label for unit in missing), refuse, is_weak)
+    return Judgement(value, tuple(unit.label for unit in missing), refuse, is_weak)

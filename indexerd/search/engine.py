@@ -22,7 +22,7 @@ from indexerd.analysis import QueryWord
 from indexerd.digests import chunk_id, document_id
 from indexerd.model import Root, Settings, SourcePath
 from indexerd.ports import Clock, SourceFault, Sources
-from indexerd.search.abstention import Judgement, Unit, covers, judge, share, units
+from indexerd.search.abstention import Judgement, Unit, judge, share, units
 from indexerd.search.bm25 import K1, idf
 from indexerd.search.eligibility import ViewCache
 from indexerd.search.filters import ModifiedNs, filtered
@@ -55,8 +55,9 @@ class _First(NamedTuple):
 
 
 _FIRST: "weakref.WeakKeyDictionary[View, Recent[tuple[QueryWords, int], _First]]" = weakref.WeakKeyDictionary()
-# Candidates among which abstention looks for other topics that cover the question as well.
-_COMPARED: Final = 30
+# How many places below the best candidate stands the one that abstention compares it with. Whatever `k` is, so many are
+# looked for: some candidates will be duplicates, or of one document.
+_PLACES_BELOW: Final = 8
 # Where blocks do not fit, how often more passages are tried, and how many at least: a budget that is nearly spent is no
 # reason to prove the whole ranking.
 _MORE_WALKS: Final = 3
@@ -138,8 +139,8 @@ class _Search:
         self.weights = [
             self._weight(word, figures) for word, figures in zip(self.words.searched, self.ranking.figures, strict=True)
         ]
-        # A few more than k: some will be duplicates, or of one document.
-        self.expected = request.k + 8 if request.k else self.view.n + 1
+        self.expected = request.k + _PLACES_BELOW if request.k else self.view.n + 1
+        self.below = 0.0
         self.known_units: dict[frozenset[int], list[Unit]] = {}
         self.prover = self._prover()
 
@@ -163,9 +164,12 @@ class _Search:
     def outcome(self) -> SearchOutcome:
         """Take the steps in order."""
         total, first = self._first()
+        if len(first) > _PLACES_BELOW:
+            score, bonus = first[_PLACES_BELOW].score, self.ranking.name_bonus
+            self.below = score if score < bonus else score - bonus
         k = self.request.k
         selection = Selection(self.view, self.request, self.prover, self._share_of, self._is_unsafe)
-        selection.begin(self._ordered(first), total)
+        selection.begin(self._ordered(first), total, first[:k] if self.request.sort == "score" else ())
         may_be_more = selection.walk(k)
         self._account_withheld(selection.account)
         found = self._outcome(selection, total)
@@ -184,7 +188,7 @@ class _Search:
     def _outcome(self, selection: Selection, total: int) -> SearchOutcome:
         """Return what follows from what was selected so far."""
         present = self.ranking.present([one.candidate for one in selection.accepted])
-        judgement, coverage = self._judge(present, self._strength(selection.accepted))
+        judgement, coverage = self._judge(present, *self._strength(selection.accepted))
         base = SearchOutcome(
             request=self.request,
             as_of=self.caller.as_of,
@@ -252,31 +256,24 @@ class _Search:
             known = self.known_units[key] = units(self.words.text, self.words.searched, self.weights, key)
         return known
 
-    def _strength(self, accepted: Sequence[Accepted]) -> float:
-        """Return the score of the best hit, names and boosts aside, as a share of what its words could give at most."""
+    def _strength(self, accepted: Sequence[Accepted]) -> tuple[float, float]:
+        """Return the score of the best hit, names and boosts aside, and that of the candidate it is compared with.
+
+        Both as shares of what the words of the query could give at most.
+        """
         most = sum(self.weights) * (K1 + 1.0)
         if not (accepted and most):
-            return 0.0
+            return 0.0, 0.0
         parts, _ = self.ranking.parts(max(accepted, key=lambda one: one.candidate.score).candidate)
-        return sum(score for _, _, score in parts) / most
+        score = sum(score for _, _, score in parts)
+        return score / most, min(score, self.below) / most
 
-    def _judge(self, present: Sequence[frozenset[int]], strength: float) -> tuple[Judgement, float]:
+    def _judge(self, present: Sequence[frozenset[int]], strength: float, below: float) -> tuple[Judgement, float]:
         """Return the judgement, and the share of the query that the hits hold together."""
         anywhere = self._units({index for index, figures in enumerate(self.ranking.figures) if figures.df})
-        best = max(map(self._units, present), key=share, default=self._units(()))
-        shared = self.request.evidence and not all(unit.covered for unit in anywhere) and self._is_shared(best)
+        best = max((share(self._units(held)) for held in present), default=0.0)
         coverage = share(self._units(frozenset().union(*present))) if present else 0.0
-        return judge(anywhere, share(best) if present else 0.0, strength, shared=shared), coverage
-
-    def _is_shared(self, best: Sequence[Unit]) -> bool:
-        """Whether sections of different names, among the first candidates, hold as much as the best hit."""
-        first = self.ranking.top(_COMPARED)
-        topics = {
-            (self._path(candidate), self.view.segments[candidate.segment].segment.chunk(candidate.chunk).heading_path)
-            for candidate, present in zip(first, self.ranking.present(first), strict=True)
-            if covers(self._units(present), best)
-        }
-        return len(topics) > 1
+        return judge(anywhere, best, coverage, strength, below), coverage
 
     def _abstention(self, base: SearchOutcome, selection: Selection, judgement: Judgement) -> AbstentionReason | None:
         if not self.words.searched:

@@ -9,7 +9,7 @@ See: docs/search.md (selection).
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from indexerd.digests import chunk_id, document_id
@@ -67,6 +67,7 @@ class Selection:
         self._view, self._request, self._prover = view, request, prover
         self._candidates: Iterator[Candidate] = iter(())
         self._total = self._examined = 0
+        self._outdone: frozenset[Candidate] = frozenset()
         self._share_of, self._is_unsafe = share_of, is_unsafe
         self._texts: set[ContentHash] = set()
         self._given: Counter[SourcePath] = Counter()
@@ -74,9 +75,25 @@ class Selection:
         self.account = Account()
         self.hidden = 0
 
-    def begin(self, candidates: Iterable[Candidate], total: int) -> None:
-        """Stand before the first of some candidates, which come in rank order; `total` is how many there are."""
+    def begin(self, candidates: Iterable[Candidate], total: int, first: Sequence[Candidate] = ()) -> None:
+        """Stand before the first of some candidates, which come in rank order.
+
+        Args:
+            candidates: All of them.
+            total: How many there are.
+            first: Those of which a document, if it has more of them than it may give, gives the first one and then the
+                ones that hold most of the question.
+        """
         self._candidates, self._total, self._examined = iter(candidates), total, 0
+        most, of_document = self._request.max_per_document, dict[tuple[int, int], list[Candidate]]()
+        for candidate in first if most else ():
+            of_document.setdefault((candidate.segment, candidate.document), []).append(candidate)
+        self._outdone = frozenset(
+            candidate
+            for crowd in of_document.values()
+            if len(crowd) > most
+            for candidate in sorted(crowd[1:], key=lambda one: -self._share_of(one))[most - 1 :]
+        )
 
     def walk(self, wanted: int) -> bool:
         """Accept candidates until there are so many (0 for all); go on where the last walk ended.
@@ -113,7 +130,7 @@ class Selection:
         """Accept a candidate, or say why not. The reasons that need no reading come first."""
         request = self._request
         path = self._view.segments[candidate.segment].segment.paths[candidate.document]
-        if request.max_per_document and self._given[path] >= request.max_per_document:
+        if candidate in self._outdone or (request.max_per_document and self._given[path] >= request.max_per_document):
             return "document_limit"
         if request.min_coverage > 0 and self._share_of(candidate) < request.min_coverage:
             return "low_coverage"

@@ -183,6 +183,17 @@ def test_a_document_gives_at_most_its_share():
     assert len(library.query("needle", max_per_document=0).hits) == 7
 
 
+def test_a_crowded_document_gives_its_first_passage_and_then_those_that_hold_most_of_the_query():
+    """Of passages among the first k, one that repeats a word does not keep out one that holds every word."""
+    sections = ("needle " * 30, "needle " * 28, "needle in the hay of a barn with a door " + "word " * 60)
+    library = Library({"a.md": "".join(f"# {n}\n\n{text}\n\n" for n, text in enumerate(sections)), "b.md": "hay\n"})
+    ranked = [hit.span.first for hit in library.query("needle hay", max_per_document=0).hits if hit.title == "a"]
+    assert ranked.index(9) == 2
+    kept = library.query("needle hay", max_per_document=2, trace=True)
+    assert [hit.span.first for hit in kept.hits if hit.title == "a"] == [ranked[0], 9]
+    assert kept.rejected_counts == {"document_limit": 1}
+
+
 def test_a_trace_names_what_came_after_k():
     """Candidates behind the last hit are `top_k_reached`."""
     library = Library({f"d{n}.md": f"needle {n}\n" for n in range(5)})
