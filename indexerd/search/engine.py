@@ -26,7 +26,7 @@ from indexerd.search.abstention import Judgement, Unit, judge, share, units
 from indexerd.search.bm25 import K1, idf
 from indexerd.search.eligibility import ViewCache
 from indexerd.search.filters import ModifiedNs, filtered
-from indexerd.search.freshness import Prover
+from indexerd.search.freshness import PROOF_SECONDS, Prover
 from indexerd.search.hits import HitMaker
 from indexerd.search.outcome import REASONS, AbstentionReason, Hit, Rejected, RejectionCode, SearchOutcome, Seen
 from indexerd.search.rank import Candidate, Ranking, WordFigures
@@ -78,6 +78,7 @@ class Surroundings(NamedTuple):
         building: Whether the first index is not complete yet.
         seen: What an earlier search of this query saw of sources; not read again where the snapshot holds just that.
         now: Where the snapshot is one of the past, the current one; then text and proof come from what is kept.
+        proof_seconds: How long reading for proof may take.
     """
 
     rules: AccessRules
@@ -90,6 +91,7 @@ class Surroundings(NamedTuple):
     building: bool = False
     seen: Mapping[SourcePath, Seen] = MappingProxyType({})
     now: "Snapshot | None" = None
+    proof_seconds: float = PROOF_SECONDS
 
 
 def search(  # noqa: PLR0913 - the seam's fields are spelled out for its callers
@@ -106,6 +108,7 @@ def search(  # noqa: PLR0913 - the seam's fields are spelled out for its callers
     building: bool = False,
     seen: Mapping[SourcePath, Seen] = MappingProxyType({}),
     now: "Snapshot | None" = None,
+    proof_seconds: float = PROOF_SECONDS,
 ) -> SearchOutcome:
     """Search a snapshot and prove what is found. See `Surroundings` for the arguments.
 
@@ -118,7 +121,7 @@ def search(  # noqa: PLR0913 - the seam's fields are spelled out for its callers
     """
     around = Surroundings(
         rules=rules, held=held, sources=sources, clock=clock, settings=settings, roots=roots, modified=modified,
-        building=building, seen=seen, now=now,
+        building=building, seen=seen, now=now, proof_seconds=proof_seconds,
     )  # fmt: skip
     return _Search(snapshot, request, around).outcome()
 
@@ -147,7 +150,8 @@ class _Search:
     def _prover(self) -> Prover | StoredProver:
         around, bounded = self.around, self.request.k > 0
         if around.now is None:
-            return Prover(around.sources, around.clock, self._hides, around.seen, bounded=bounded)
+            seconds = around.proof_seconds if bounded else None
+            return Prover(around.sources, around.clock, self._hides, around.seen, seconds)
         return StoredProver(
             self.snapshot, around.now, sources=around.sources, clock=around.clock, settings=around.settings,
             rules=around.rules, roles=self.request.roles, bounded=bounded,

@@ -69,7 +69,8 @@ class Prover:
     Args:
         hides: Given a path and its present bytes, says whether they hide the document from the caller.
         seen: What an earlier search of this query saw: proof as good as a new read, where it is what is indexed now.
-        bounded: False where every hit was asked for; then only the caller's patience limits the reading.
+        seconds: How long, and with it how much, may be read; None where every hit was asked for: then only the caller's
+            patience limits the reading.
     """
 
     def __init__(
@@ -78,21 +79,22 @@ class Prover:
         clock: Clock,
         hides: Callable[[SourcePath, bytes], bool],
         seen: Mapping[SourcePath, Seen],
-        *,
-        bounded: bool,
+        seconds: float | None,
     ) -> None:
-        self._sources, self._clock, self._hides, self._bounded = sources, clock, hides, bounded
+        self._sources, self._clock, self._hides = sources, clock, hides
         self._seen = dict(seen)
         self._verdicts: dict[SourcePath, Verdict] = {}
         self._bytes_read = 0
-        self._deadline = clock.monotonic() + PROOF_SECONDS
+        self._deadline = None if seconds is None else clock.monotonic() + seconds
         self.unproved: dict[SourcePath, Seen] = {}
 
     def document(self, source_path: SourcePath, expected: ContentHash) -> Verdict:
         """Prove a document, by reading it unless this query did so already."""
         verdict = self._verdicts.get(source_path)
         if verdict is None:
-            if self._bounded and (self._bytes_read > PROOF_BYTES or self._clock.monotonic() > self._deadline):
+            if self._deadline is not None and (
+                self._bytes_read > PROOF_BYTES or self._clock.monotonic() > self._deadline
+            ):
                 # Not remembered: the limit is about this moment, not about the document.
                 return Unproved("proof_budget")
             verdict = self._verdicts[source_path] = self._read(source_path, expected)

@@ -2,7 +2,7 @@
 
 Owns: which methods exist, which are answered at once, what unknown ones are told.
 Knows nothing of: sockets, framings.
-Invariants: 1. every call has a caller. 2. a method that may take long is never carried out by `call_now`.
+Invariants: 1. every call has a caller. 2. what may take long is never carried out by `call_now`.
 Purity: shell (through its parts).
 See: docs/protocol.md (methods).
 """
@@ -29,6 +29,7 @@ from indexerd.service.visibility import Visibility
 INDEX_CHANGED = "index/changed"
 
 Answer = Callable[[Caller, Payload], Json]
+AnswerAtOnce = Callable[[Caller, Payload], Json | None]
 
 
 class Service:
@@ -59,8 +60,8 @@ class Service:
         )
         self._slow: Mapping[str, Answer] = MappingProxyType(
             {
-                "query": self._query,
-                "evidence": self._evidence,
+                "query": functools.partial(self._searching.answer, evidence=False),
+                "evidence": functools.partial(self._searching.answer, evidence=True),
                 "check": self._check,
                 "verify": self._verify,
                 "show": self._show,
@@ -82,7 +83,9 @@ class Service:
             RequestError: The request is wrong; `MethodNotFoundError` names the nearest method.
             IndexerdError: It could not be carried out.
         """
-        return self._counted(method, self._method(method), caller, params)
+        result = self._counted(method, self._method(method), caller, params)
+        assert result is not None
+        return result
 
     def call_now(self, caller: Caller, method: str, params: Payload) -> Json | None:
         """Answer at once, or return None if the answer may take a while.
@@ -90,10 +93,14 @@ class Service:
         Raises:
             RequestError: As `call`.
         """
-        answer = self._method(method)
-        return self._counted(method, answer, caller, params) if method in self._quick else None
+        answer: AnswerAtOnce = self._method(method)
+        if method == "query":
+            answer = self._searching.answer_at_once
+        elif method not in self._quick:
+            return None
+        return self._counted(method, answer, caller, params)
 
-    def _counted(self, method: str, answer: Answer, caller: Caller, params: Payload) -> Json:
+    def _counted(self, method: str, answer: AnswerAtOnce, caller: Caller, params: Payload) -> Json | None:
         clock = self._parts.clock
         started = clock.monotonic()
         try:
@@ -101,6 +108,8 @@ class Service:
         except Exception as error:
             self._figures.failed(method, wire_error(error).code)
             raise
+        if result is None:
+            return None
         seconds = clock.monotonic() - started
         self._figures.answered(method, seconds, result)
         log_answer(self._parts, method, seconds, result)
@@ -117,16 +126,6 @@ class Service:
             nearest = nearest_name(name, [*self._quick, *self._slow])
             hint = f"; did you mean {nearest!r}?" if nearest else ""
             raise MethodNotFoundError(f"no method {shown_name(name)!r}{hint}")
-        return answer
-
-    def _query(self, caller: Caller, params: Payload) -> Json:
-        answer = self._searching.answer(caller, params, evidence=False, may_wait=True)
-        assert answer is not None
-        return answer
-
-    def _evidence(self, caller: Caller, params: Payload) -> Json:
-        answer = self._searching.answer(caller, params, evidence=True, may_wait=True)
-        assert answer is not None
         return answer
 
     def _check(self, caller: Caller, params: Payload) -> Json:

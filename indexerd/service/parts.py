@@ -13,6 +13,7 @@ from typing import NamedTuple, Protocol
 from indexerd.access.rights import AccessRules
 from indexerd.model import Root, Settings, SourcePath
 from indexerd.ports import Clock, SourceFault, SourceRead, Sources
+from indexerd.search.freshness import PROOF_SECONDS
 from indexerd.search.outcome import SearchOutcome, Seen
 from indexerd.search.request import SearchRequest
 from indexerd.service.callers import Admission
@@ -32,6 +33,7 @@ class Engine(Protocol):
         building: bool,
         seen: Mapping[SourcePath, Seen],
         now: Snapshot | None = None,
+        proof_seconds: float = PROOF_SECONDS,
     ) -> SearchOutcome:
         """Search one snapshot.
 
@@ -42,6 +44,7 @@ class Engine(Protocol):
             building: Whether the first index is not complete yet.
             seen: What was read for this query already.
             now: The current generation where the snapshot is one of the past.
+            proof_seconds: How long reading for proof may take.
         """
         ...
 

@@ -34,7 +34,7 @@ def test_only_methods_that_cannot_wait_are_answered_at_once(house):
     """What may take long is left to another thread."""
     for method in ("status", "subscribe"):
         assert house.service.call_now(OWNER, method, {}) is not None
-    for method in ("query", "evidence", "verify", "show", "documents", "sync"):
+    for method in ("evidence", "verify", "show", "documents", "sync"):
         assert house.service.call_now(OWNER, method, {"nonsense": 1}) is None
 
 

@@ -5,7 +5,7 @@ import pytest
 from indexerd.errors import ForbiddenError, GenerationError, RequestError, UnknownFieldError
 from indexerd.search.reply import iso_utc
 from indexerd.service.rendering import keep_sendable, moment, path_fields
-from tests.fakes.service_parts import SmallHouse, guest
+from tests.fakes.service_parts import OWNER, SmallHouse, guest
 
 FILES = {"a.md": "# Alpha\n\nA quokka lives here.\n", "b.md": "# Beta\n\nNo animals.\n"}
 
@@ -40,6 +40,65 @@ def test_evidence_comes_with_its_set_and_keeps_its_generation(house):
     assert evidence["evidence_set_id"].startswith("evidence_")
     assert evidence["prompt_chars"] == len(evidence["prompt"]) <= evidence["budget_chars"] == 2000
     assert evidence["blocks"][0]["label"] == "S1"
+
+
+def at_once(house, caller=OWNER, **params):
+    return house.service.call_now(caller, "query", {"text": "quokka animals", **params})
+
+
+def test_a_plain_query_is_answered_at_once(house):
+    """The thread of the connections says what another would."""
+    assert at_once(house) == house.call("query", text="quokka animals")
+    with pytest.raises(RequestError):
+        at_once(house, k="many")
+
+
+@pytest.mark.parametrize(
+    "params",
+    [{"text": "q" * 129}, {"k": 0}, {"k": 51}, {"paths": ["**"]}, {"phrase": ["x"]}, {"since": "7d"}, {"prefix": True},
+     {"sort": "path"}, {"trace": True}, {"generation": 1}],
+    ids=str,
+)  # fmt: skip
+def test_what_may_cost_much_is_left_to_another_thread(house, params):
+    """The connections do not wait for it."""
+    assert at_once(house, **params) is None
+
+
+def test_what_others_ask_is_left_to_their_threads(house):
+    """They never hold up the owner."""
+    assert at_once(house, guest("board")) is None
+
+
+def test_nothing_is_waited_for_at_once(house):
+    """Neither what was written just now, nor a repair, nor a look at what is held."""
+    house.sync.barrier_takes = 0.05
+    assert at_once(house) is None
+    assert at_once(house, wait_ms=0)["freshness"]["state"] == "pending"
+    house.sync.barrier_takes = 0.0
+    house.write("a.md", "a quokka, second version\n")
+    assert at_once(house) is None
+    assert house.sync.repairs == []
+    house.publish_only({"a.md": "a quokka, second version\n"})
+    assert at_once(house) is not None
+    house.sync.held_paths = frozenset({"b.md"})
+    assert at_once(house) is None
+
+
+def test_a_slow_disk_is_read_by_other_threads(house, monkeypatch):
+    """It holds up the connections for a moment once a second at most, and its passages are not withheld."""
+    read = house.sources.read
+
+    def slowly(path):
+        house.clock.advance(0.03)
+        return read(path)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(house.sources, "read", slowly)
+        assert at_once(house) is None
+        assert len(house.call("query", text="quokka animals")["hits"]) == 2
+    assert at_once(house) is None
+    house.clock.advance(1.0)
+    assert at_once(house) is not None
 
 
 def test_a_stale_file_is_repaired_and_searched_again(house):
