@@ -285,9 +285,10 @@ class _AsGuest(Admission):
 class _AsGuestFirst(Admission):
     """To whom the first so many are guests of another user, and the rest the owner."""
 
-    def __init__(self, guests):
-        object.__setattr__(self, "left", [None] * guests)
-        super().__init__(owner_uid=os.getuid())
+    def __new__(cls, guests):
+        made = super().__new__(cls, owner_uid=os.getuid())
+        made.left = [None] * guests
+        return made
 
     def admit(self, peer):
         if not self.left:
