@@ -1,6 +1,7 @@
 """Rows measured in one process: the first index, the engine, one edited document."""
 
 import datetime
+import time
 from pathlib import Path
 from statistics import median
 
@@ -19,6 +20,7 @@ from indexerd.search.rights import Caller
 from indexerd.search.words import query_words
 from indexerd.store import Change, open_store
 from indexerd.store.fsio import RealStoreFilesystem
+from indexerd.store.writer import LOADING_SECONDS
 
 SETTINGS = Settings()
 BATCH = 4_000_000
@@ -68,6 +70,13 @@ def settled(store):
     return store
 
 
+def at_rest(folder: Path, files):
+    """Index all files, and merge what is due once they count as loaded; return the store."""
+    store = index(folder, files)
+    time.sleep(LOADING_SECONDS)
+    return settled(store)
+
+
 def chunk_texts(files) -> list[str]:
     return [chunk.text for name, data in files for chunk in parse_document(SourcePath(name), data, SETTINGS).chunks]
 
@@ -104,7 +113,7 @@ def row_engine(files, place):
     """Query in the engine, k = 10, without proof, beside the peers; then after 10,000 single edits."""
     texts = chunk_texts(files)
     asked = queries(texts, QUERY_COUNT)
-    store = settled(index(place / "ours" / "state", files))
+    store = at_rest(place / "ours" / "state", files)
     peers = {"tantivy": Tantivy(place / "t"), "fts5": Fts5(place / "f"), "bm25s": Bm25s(place / "b")}
     for peer in peers.values():
         peer.ingest(texts)
@@ -158,7 +167,7 @@ def row_restricted(files, place):
     ]
     versions = PathRule(match="**/[ab]*", supersede_by="series", metadata={"series": "all", "version": "1"})
     asked = queries(chunk_texts(files), QUERY_COUNT)
-    store = settled(index(place / "ours" / "state", files))
+    store = at_rest(place / "ours" / "state", files)
     kinds = {"none": [], "roles": halves, "roles and versions": [*halves, versions]}
     taken = {kind: first_after_edits(store, files, asked, kinds[kind]) for kind in kinds}
     free = median(taken.pop("none"))
@@ -191,7 +200,7 @@ def row_edit(_files, place):
     taken, stores = {}, {}
     made = synthetic(100_000)
     for count in (1_000, 100_000):
-        stores[count] = settled(index(place / str(count) / "state", made[:count]))
+        stores[count] = at_rest(place / str(count) / "state", made[:count])
         taken[count] = []
     peer = Tantivy(place / "t")
     peer.ingest(chunk_texts(made[:20_000]))

@@ -275,7 +275,7 @@ class _Search:
     def _judge(self, present: Sequence[frozenset[int]], strength: float, below: float) -> tuple[Judgement, float]:
         """Return the judgement, and the share of the query that the hits hold together."""
         anywhere = self._units({index for index, figures in enumerate(self.ranking.figures) if figures.df})
-        best = max((share(self._units(held)) for held in present), default=0.0)
+        best = max((share(self._units(held)) for held in set(present)), default=0.0)
         coverage = share(self._units(frozenset().union(*present))) if present else 0.0
         return judge(anywhere, best, coverage, strength, below), coverage
 

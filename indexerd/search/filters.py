@@ -20,6 +20,7 @@ from indexerd.access.globs import chooser
 from indexerd.access.rights import AccessRules
 from indexerd.analysis import NO_STEMMING, QueryWord, locate_each
 from indexerd.model import SourcePath
+from indexerd.search.bm25 import tables_of
 from indexerd.search.catalogue import catalogue_of, tag_key, value_key
 from indexerd.search.excerpt import Match
 from indexerd.search.recent import Recent, recent_of
@@ -161,7 +162,7 @@ def _passage_mask(segment: "Segment", must: Sequence[QueryWords], phrases: Seque
 def _holding_all(segment: "Segment", words: Iterable[QueryWord]) -> Mask:
     mask = np.ones(segment.chunk_count, dtype=np.bool_)
     for word in words:
-        found = word_list(segment, word, "")
+        found = word_list(segment, tables_of(segment), word, "")
         held = np.zeros(segment.chunk_count, dtype=np.bool_)
         if found is not None:
             held[found.chunks] = True

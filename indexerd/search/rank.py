@@ -9,9 +9,9 @@ Purity: pure (scratch arrays are reused and always handed back clean).
 See: docs/search.md (ranking).
 """
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import repeat
+from itertools import groupby, pairwise, repeat
+from operator import attrgetter
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
@@ -71,6 +71,9 @@ class _Scorer:
             scores[held] += self.parts_at(positions)
 
 
+_by_score = attrgetter("score")
+
+
 def _by_order(scorer: _Scorer) -> int:
     return scorer.order
 
@@ -98,7 +101,11 @@ class Ranking:
 
     def __init__(self, view: View, words: QueryWords) -> None:
         self.view, self.words = view, words
-        self._lists = [[word_list(s.segment, word, words.prefix) for word in words.searched] for s in view.segments]
+        self._tables = [tables_of(one.segment) for one in view.segments]
+        self._lists = [
+            [word_list(one.segment, tables, word, words.prefix) for word in words.searched]
+            for one, tables in zip(view.segments, self._tables, strict=True)
+        ]
         self._names = [self._eligible_names(segment) for segment in view.segments]
         dfs = [self._df(index) for index in range(len(words.searched))]
         self.figures = tuple(map(self._figures, dfs, weights_of(words, dfs)))
@@ -164,31 +171,22 @@ class Ranking:
         floor = 0.0
         # The largest segment first: its scores prune the others.
         for index in sorted(range(len(self.view.segments)), key=lambda i: -self.view.segments[i].n):
-            ranked.extend(self._top_of(index, limit, floor))
+            # Each segment's come in order, and sorting keeps the order of equals.
+            ranked += self._top_of(index, limit, floor)
+            ranked.sort(key=_by_score, reverse=True)
             if len(ranked) >= limit:
-                floor = sorted((candidate.score for candidate in ranked), reverse=True)[limit - 1]
-        return self._in_order(ranked)[:limit]
+                floor = ranked[limit - 1].score
+        if any(a.score == b.score and a.segment != b.segment for a, b in pairwise(ranked)):
+            runs = (list(run) for _, run in groupby(ranked, _by_score))
+            ranked = [one for run in runs for one in (sorted(run, key=self._place) if len(run) > 1 else run)]
+        return ranked[:limit]
 
-    def _in_order(self, ranked: list[Candidate]) -> list[Candidate]:
-        if len({candidate.segment for candidate in ranked}) < 2:
-            return ranked
-        segments = self.view.segments
-        paths: dict[tuple[int, int], SourcePath] = {}
-        tied = _tied_scores(ranked)
-
-        def place(candidate: Candidate) -> tuple[float, str, int]:
-            if candidate.score not in tied:
-                return -candidate.score, "", 0
-            key = candidate.segment, candidate.document
-            if key not in paths:
-                paths[key] = segments[candidate.segment].segment.paths[candidate.document]
-            return -candidate.score, paths[key], candidate.chunk
-
-        return sorted(ranked, key=place)
+    def _place(self, candidate: Candidate) -> tuple["SourcePath", int]:
+        return self.view.segments[candidate.segment].segment.paths[candidate.document], candidate.chunk
 
     def _scorers(self, index: int) -> list[_Scorer]:
         """Return the words of a segment, rarest first."""
-        tables, average = tables_of(self.view.segments[index].segment), self.view.average_length
+        tables, average = self._tables[index], self.view.average_length
         scorers = [
             _Scorer(order, words, self.figures[order].scale, tables, average)
             for order, words in enumerate(self._lists[index])
@@ -265,11 +263,6 @@ class Ranking:
                 found.append((scorer.order, float(count), float(score)))
         names = self._names[candidate.segment]
         return found, self.name_bonus if names is not None and candidate.chunk in names else 0.0
-
-
-def _tied_scores(ranked: list[Candidate]) -> set[float]:
-    counts = Counter(candidate.score for candidate in ranked)
-    return {score for score, count in counts.items() if count > 1}
 
 
 def _eligible_parts(view: SegmentView, scorer: _Scorer) -> tuple[ChunkArray, FloatArray]:

@@ -105,9 +105,8 @@ def _weight(word: QueryWord, cut: frozenset[str], wholes: Sequence[QueryWord]) -
     return _CUT_PAIR if word.surface in cut else 1.0
 
 
-def word_list(segment: "Segment", word: QueryWord, prefix: str) -> WordList | None:
-    """Return the list of a word in a segment; None if no chunk holds it."""
-    tables = tables_of(segment)
+def word_list(segment: "Segment", tables: Tables, word: QueryWord, prefix: str) -> WordList | None:
+    """Return the list of a word in a segment whose tables these are; None if no chunk holds it."""
     if prefix and word.surface == prefix:
         return tables.list_of((prefix,), lambda: _prefix_list(segment, tables, prefix))
     return tables.list_of((word.surface, word.stems), lambda: _made_list(segment, tables, word))
