@@ -98,7 +98,7 @@ def page() -> str:
     with click.Context(cli, info_name="indexerd") as context:
         for title, commands in GROUPS:
             parts.append(f".SH {title.upper()} COMMANDS\n")
-            parts += [section(described(context, name)) for name, _ in commands]
+            parts += [section(described(context, name)) for name, *_ in commands]
     return "".join([*parts, TAIL])
 
 

@@ -30,54 +30,75 @@ from indexerd.errors import (
 )
 from indexerd.protocol.messages import nearest_name
 
-# Help shows commands in these groups; each command lives in the module named beside it.
-GROUPS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
+# Help shows commands in these groups; each lives in the module named beside it, which is loaded when the command is
+# called. The sentence is the first of the command's own help: to show all of them, none need be loaded.
+GROUPS: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
     (
         "Everyday",
         (
-            ("watch", "watching"),
-            ("query", "querying"),
-            ("open", "opening"),
-            ("show", "opening"),
-            ("status", "stating"),
-            ("stop", "watching"),
+            ("watch", "watching", "Index folders, keep the index fresh, and answer queries."),
+            ("query", "querying", "Search, and show proved hits with their lines."),
+            ("open", "opening", "Open the N-th hit of the last query in $VISUAL, at its line."),
+            ("show", "opening", "Print the present text of a citation or path: guide/setup.md#L12-L18."),
+            ("status", "stating", "Show what is indexed, how fresh it is, and what is wrong."),
+            ("stop", "watching", "End a running daemon; returns when it is gone."),
         ),
     ),
     (
         "Evidence",
         (
-            ("evidence", "querying"),
-            ("check", "checking"),
-            ("verify", "opening"),
-            ("replay", "replaying"),
-            ("eval", "evaluating"),
+            ("evidence", "querying", "Print cited evidence within a budget, ready for a model."),
+            ("check", "checking", "Hold an answer to its sources: what it cites, and whether that says it."),
+            (
+                "verify",
+                "opening",
+                "Say whether a full citation (…#L12-L18@sha256:HEX) still holds, and where it does not what changed.",
+            ),
+            (
+                "replay",
+                "replaying",
+                "Ask a saved result (`query --json`) again of its generation; say whether it is identical.",
+            ),
+            ("eval", "evaluating", "Measure retrieval, evidence and answer checks on cases with known answers."),
         ),
     ),
     (
         "Upkeep",
         (
-            ("sync", "syncing"),
-            ("documents", "listing"),
-            ("generations", "listing"),
-            ("forget", "forgetting"),
-            ("fsck", "storing"),
-            ("doctor", "doctoring"),
-            ("dump", "storing"),
-            ("config", "stating"),
+            ("sync", "syncing", "Index roots once, or only the named paths inside one, without watching."),
+            ("documents", "listing", "List the documents in the index."),
+            (
+                "generations",
+                "listing",
+                "List the generations that are kept, oldest first; of generation N the documents that it changed.",
+            ),
+            ("forget", "forgetting", "Erase a document from every kept generation: text, words, hashes, name."),
+            ("fsck", "storing", "Check every byte and every rule of an index; print one line per problem."),
+            ("doctor", "doctoring", "Look for everything that weakens a promise, and say what to do about it."),
+            ("dump", "storing", "Print what the index holds: documents, chunks, terms, one line each."),
+            ("config", "stating", "Print the effective settings as a valid file, with where each comes from."),
         ),
     ),
     (
         "Integration",
         (
-            ("mcp", "integrating"),
-            ("metrics", "stating"),
-            ("completion", "completing"),
-            ("install-service", "installing"),
+            ("mcp", "integrating", "Serve an agent over standard input and output (Model Context Protocol)."),
+            ("metrics", "stating", "Print the daemon's metrics as text that Prometheus reads."),
+            (
+                "completion",
+                "completing",
+                "Print the completion script of a shell; source it from the shell's start file.",
+            ),
+            (
+                "install-service",
+                "installing",
+                "Write systemd user units that start the daemon of a profile, and say what to type next.",
+            ),
         ),
     ),
 )
 _PRINTED_BY_LIBRARY = frozenset({"-h", "--help", "--version"})
-_MODULES = {name: module for _, commands in GROUPS for name, module in commands}
+_MODULES = {name: module for _, commands in GROUPS for name, module, _ in commands}
 
 
 class _Commands(click.Group):
@@ -102,12 +123,10 @@ class _Commands(click.Group):
             raise click.UsageError(f"No such command {args[0]!r}.{f' Did you mean {near!r}?' if near else ''}", ctx)
         return super().resolve_command(ctx, args)
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - as above
         for title, commands in GROUPS:
-            loaded = [(name, self.get_command(ctx, name)) for name, _ in commands]
-            rows = [(name, command.get_short_help_str(limit=200)) for name, command in loaded if command is not None]
             with formatter.section(title):
-                formatter.write_dl(rows)
+                formatter.write_dl([(name, summary) for name, _, summary in commands])
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})

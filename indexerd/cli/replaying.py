@@ -47,7 +47,7 @@ class Difference(NamedTuple):
 @as_json
 @selecting
 def replay_command(file: str, is_json: bool, **flags: object) -> int:
-    """Ask a saved result (`query --json`, `evidence --json`) again of its generation; say whether it is identical.
+    """Ask a saved result (`query --json`) again of its generation; say whether it is identical.
 
     Of a trace (`evidence --trace`) it says at which stage it differs first. FILE may be - for standard input.
     """

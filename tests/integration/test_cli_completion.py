@@ -18,7 +18,7 @@ from tests.fakes.daemon_process import wait_for
 from tests.fakes.editors import needed
 
 DOCS = Path(__file__).parents[2] / "docs"
-NAMES = [name for _, commands in GROUPS for name, _ in commands]
+NAMES = [name for _, commands in GROUPS for name, *_ in commands]
 BASH = """
 source "$1"
 compopt() { :; }

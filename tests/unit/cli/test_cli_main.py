@@ -6,10 +6,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import click
 import pytest
 
 from indexerd.cli.answering import write
-from indexerd.cli.main import run
+from indexerd.cli.main import GROUPS, cli, run
 
 
 def test_a_call_without_a_command_shows_the_help(capfdbinary):
@@ -28,9 +29,12 @@ def test_a_message_of_several_lines_becomes_one(capfdbinary):
 
 
 def test_the_help_cuts_no_summary_short(capfdbinary):
-    """Each command is introduced by a whole sentence."""
+    """Each command is introduced by a whole sentence, the first of its own help."""
     assert run(["--help"]) == 0
     assert b"..." not in capfdbinary.readouterr().out.partition(b"Everyday:")[2]
+    context = click.Context(cli)
+    for name, _, summary in (command for _, commands in GROUPS for command in commands):
+        assert cli.get_command(context, name).get_short_help_str(limit=200) == summary
 
 
 @pytest.mark.parametrize(("arguments", "is_told"), [(["query", "-rf"], True), (["stop", "-x"], False)])
