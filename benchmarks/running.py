@@ -38,12 +38,12 @@ class Connection:
 class Daemon:
     """`indexerd watch` on one root with its own state directory and socket."""
 
-    def __init__(self, root: Path, place: Path) -> None:
+    def __init__(self, root: Path, place: Path, *flags: str) -> None:
         self.root, self.state, self.path = root, place / "state", place / "s" / "indexerd.sock"
         self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         self.started = time.perf_counter()
         self.process = subprocess.Popen(
-            [*PROGRAM, "watch", str(root), "--state-dir", str(self.state), "--socket", str(self.path)],
+            [*PROGRAM, "watch", str(root), "--state-dir", str(self.state), "--socket", str(self.path), *flags],
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=dict(os.environ, PYTHONUNBUFFERED="1"),
         )  # fmt: skip
 

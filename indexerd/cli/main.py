@@ -144,9 +144,19 @@ def run(arguments: Sequence[str] | None = None) -> int:
     return _run(given) if given else _bare()
 
 
+def _apart(given: Sequence[str]) -> list[str]:
+    """Return a command line in which `--poll` without seconds does not take the root behind it for them."""
+    end = given.index("--") if "--" in given else len(given)
+    pairs = zip(given, [*given[1:], ""], strict=True)
+    return [
+        "--poll=always" if word == "--poll" and at < end and not following.replace(".", "", 1).isdecimal() else word
+        for at, (word, following) in enumerate(pairs)
+    ]
+
+
 def _run(given: list[str]) -> int:
     try:
-        status = cli.main(args=given, prog_name="indexerd", standalone_mode=False)
+        status = cli.main(args=_apart(given), prog_name="indexerd", standalone_mode=False)
         # There is none where the caller closed it.
         if sys.stdout is not None:
             sys.stdout.flush()

@@ -92,16 +92,29 @@ def setting(function: F) -> F:
         click.option("--tagged-caches/--no-tagged-caches", default=None, help="Index folders with a CACHEDIR.TAG too."),
         click.option("--ignore", multiple=True, metavar="PATTERN", help="Leave out, as in .gitignore; repeatable."),
         click.option(
-            "--poll/--no-poll",
-            default=None,
-            help="Look at the folders in turn instead of waiting for events, or never.",
+            "--poll",
+            metavar="[SECONDS]",
+            is_flag=False,
+            flag_value="always",
+            callback=_poll,
+            help="Look at the folders every SECONDS (10) instead of waiting for events.",
         ),
+        click.option("--no-poll", is_flag=True, help="Wait for events everywhere."),
         click.option(
             "--durability",
             type=click.Choice(["checkpoint", "always"]),
             help="Flush in the background (checkpoint) or with each change.",
         ),
     )(function)
+
+
+def _poll(_context: click.Context, _option: click.Parameter, given: str | None) -> bool | float | None:
+    if given is None or given == "always":
+        return None if given is None else True
+    try:
+        return float(given)
+    except ValueError:
+        raise click.BadParameter(f"{given!r} is not a number of seconds") from None
 
 
 SETTING_FLAGS = (
@@ -113,6 +126,8 @@ SETTING_FLAGS = (
 def take_settings(flags: dict[str, object]) -> dict[str, object]:
     """Take the setting flags out of a callback's arguments and return them as keys of `[profile.NAME]`."""
     given = {name: flags.pop(name) for name in SETTING_FLAGS}
+    if flags.pop("no_poll"):
+        given["poll"] = False
     settings = {name: value for name, value in given.items() if value is not None and value != ()}
     if "language" in settings:
         settings["languages"] = settings.pop("language")

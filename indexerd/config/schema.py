@@ -23,7 +23,7 @@ from indexerd.config.reading import (
     read_texts,
     wrong,
 )
-from indexerd.config.values import Durability, History, Log, Poll, Roles
+from indexerd.config.values import Durability, History, Log, Poll, PollWhen, Roles
 from indexerd.model import FrontMatterKeys, MetadataValue
 
 TABLES = ("profile", "front_matter", "rules", "roles", "history", "socket", "log")
@@ -37,6 +37,7 @@ RULE_KEYS = ("match", "acl", "safety", "boost", "supersede_by", "require", "meta
 ROLE_KEYS = ("owner", "users", "groups")
 HISTORY_KEYS = ("generations", "minutes", "hours", "days", "evidence_days", "max_ratio")
 SOCKET_KEYS = ("path", "mode", "group")
+_LONGEST_POLL_SECONDS = 3600
 LOG_KEYS = ("level", "format", "queries")
 
 # The stemmers that every PyStemmer since 2.2 has; a test compares this list with the library's.
@@ -74,10 +75,14 @@ def read_roots(home: str) -> Callable[[object], tuple[str, ...]]:
 
 
 def read_poll(value: object) -> Poll:
-    """Read `"auto"`, `"always"`, `"never"`, or true and false for the last two."""
+    """Read `"auto"`, `"always"`, `"never"`, true and false for the last two, or seconds between two looks."""
     if isinstance(value, bool):
         return "always" if value else "never"
-    return read_choice(get_args(Poll))(value)  # type: ignore[no-any-return] # get_args is untyped; the choices are Poll's
+    if isinstance(value, int | float):
+        if not 1 <= value <= _LONGEST_POLL_SECONDS:
+            raise wrong(f"must be at least 1 and at most {_LONGEST_POLL_SECONDS} seconds, not {value!r}")
+        return float(value)
+    return read_choice(get_args(PollWhen))(value)  # type: ignore[no-any-return] # untyped; the choices are PollWhen's
 
 
 def read_durability(value: object) -> Durability:

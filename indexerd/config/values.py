@@ -14,7 +14,9 @@ from typing import Literal, NamedTuple
 from indexerd.access import AccessRules
 from indexerd.model import Root, Settings
 
-Poll = Literal["auto", "always", "never"]
+PollWhen = Literal["auto", "always", "never"]
+# Seconds between two looks mean "always".
+Poll = PollWhen | float
 Durability = Literal["checkpoint", "always"]
 
 

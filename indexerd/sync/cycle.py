@@ -44,6 +44,11 @@ def _go_on() -> None:
 class FolderWatch(Protocol):
     """The part of the watcher that a look needs."""
 
+    @property
+    def polled(self) -> frozenset[bytes]:
+        """Return the roots that are not to be watched."""
+        ...
+
     def watch(self, folder: bytes, names: frozenset[bytes] = frozenset()) -> None:
         """Watch one folder, or of it these names alone."""
         ...
@@ -97,8 +102,7 @@ class Cycle(NamedTuple):
             sample=named,
         )
         between()
-        work = self._work(look, decided, draft, between, redo=redo)
-        return self._confirmed(work, draft) if 0 < len(work.tombstones) <= _CONFIRMED_AT_MOST else work
+        return self._confirmed(self._work(look, decided, draft, between, redo=redo), draft)
 
     def look_again(self, work: Work, hints: Iterable[Taken], draft: Draft) -> Work:
         """Look at what was looked at amid a survey once more, after it: of two looks the later counts."""
@@ -108,19 +112,25 @@ class Cycle(NamedTuple):
         tombstones = [path for path in work.tombstones if not is_within(path, scope)]
         return Work((*read, *second.read), tuple(sorted({*tombstones, *second.tombstones})), work.scope)
 
-    def look(self, hints: Iterable[Taken], draft: Draft) -> Work:
-        """Look at what some hints name: files themselves, folders with all below them. Arguments as of `survey`."""
-        return self._look_at(self._places(hints), draft)
+    def look(self, hints: Iterable[Taken], draft: Draft, between: Callable[[], None] | None = None) -> Work:
+        """Look at what some hints name: files themselves, folders with all below them.
+
+        Arguments as of `survey`; with `between` what is found gone is looked at twice as well.
+        """
+        work = self._look_at(self._places(hints), draft, between or _go_on)
+        return work if between is None else self._confirmed(work, draft)
 
     def _known(self, indexed: Mapping[SourcePath, ContentHash], draft: Draft) -> Mapping[SourcePath, ContentHash]:
         """Return what is indexed, or will be unless it is found gone."""
         added = draft.added(self.ledger) if draft else {}
         return {**added, **indexed} if added else indexed
 
-    def _look_at(self, places: Mapping[tuple[Root, bytes], bytes], draft: Draft) -> Work:
+    def _look_at(
+        self, places: Mapping[tuple[Root, bytes], bytes], draft: Draft, between: Callable[[], None] = _go_on
+    ) -> Work:
         trees = [tree for tree in places.values() if tree]
         entered = self._watch_above() if trees else set()
-        look = self.scanner.look(places, self.ledger.places, self._entering(entered))
+        look = self.scanner.look(places, self.ledger.places, self._entering(entered, between))
         self._watch_only(trees, entered)
         if look.linked:
             look = merge_looks([look, self._other_names(look)])
@@ -131,7 +141,7 @@ class Cycle(NamedTuple):
             roots=self.roots,
             sample={source_path(*place) for place in places},
         )
-        return self._work(look, decided, draft)
+        return self._work(look, decided, draft, between)
 
     def _other_names(self, look: Look) -> Look:
         """Look at the other indexed names of files with several: a write through one is told of that name alone."""
@@ -141,6 +151,8 @@ class Cycle(NamedTuple):
 
     def _confirmed(self, work: Work, draft: Draft) -> Work:
         """Look once more at what a survey found gone: a listing can miss a name that is being replaced meanwhile."""
+        if not 0 < len(work.tombstones) <= _CONFIRMED_AT_MOST:
+            return work
         places = {path: split_source_path(self.roots, path) for path in work.tombstones}
         second = self._look_at({place: b"" for place in places.values() if place is not None}, draft)
         rootless = {path for path, place in places.items() if place is None}
@@ -233,9 +245,9 @@ class Cycle(NamedTuple):
         def enter(root: Root, relative: bytes) -> None:
             between()
             top = os.fsencode(root.path)
-            folder = top + b"/" + relative if relative else top
-            entered.add(folder)
-            if self.watcher is not None:
+            if self.watcher is not None and top not in self.watcher.polled:
+                folder = top + b"/" + relative if relative else top
+                entered.add(folder)
                 self.watcher.watch(folder)
 
         return enter

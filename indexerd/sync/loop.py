@@ -22,7 +22,6 @@ from indexerd.sync.mending import Mending
 from indexerd.sync.options import SyncOptions
 from indexerd.sync.pending import Hint
 from indexerd.sync.repair import Asked, Reads, holds
-from indexerd.sync.roots import is_remote, parse_mounts, read_mounts
 from indexerd.sync.scan import Scanner
 from indexerd.sync.status import Barrier, BarrierState, RootStatus, SyncReport, SyncStatus, named, state_of
 from indexerd.sync.stepper import STEP_FAILURES, Stepper
@@ -91,7 +90,6 @@ class SyncLoop:
         """Start watching, then the thread; the first thing it does is a full scan."""
         stepper = self._stepper
         stepper.watching.start()
-        self._name_remote_roots()
         with stepper.lock:
             stepper.pending.doubt()
             stepper.timers.on = True
@@ -370,15 +368,3 @@ class SyncLoop:
 
     def _report_upkeep(self, code: str, error: Exception | None) -> None:
         self._stepper.problems.set(code, None if error is None else f"{error}; it is tried again")
-
-    def _name_remote_roots(self) -> None:
-        mounts = parse_mounts(read_mounts())
-        remote = [root.label for root in self._roots if is_remote(mounts, os.path.realpath(os.fsencode(root.path)))]
-        names = ", ".join(remote)
-        if not remote or self._stepper.watcher is None:
-            return
-        if self._stepper.options.trust_events:
-            detail = f"{names}: what other machines change is seen by the next full scan only, since polling is off"
-            self._stepper.problems.report("events_only", detail)
-        else:
-            self._stepper.watching.give_up(f"{names}: a network file system reports no changes made elsewhere")

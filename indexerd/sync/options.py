@@ -9,6 +9,8 @@ See: docs/operations.md (configuration).
 
 from typing import NamedTuple
 
+POLL_SECONDS = 10.0
+
 
 class SyncOptions(NamedTuple):
     """How to sync.
@@ -23,6 +25,6 @@ class SyncOptions(NamedTuple):
 
     max_file_bytes: int
     workers: int = 2
-    poll_seconds: float = 10.0
+    poll_seconds: float = POLL_SECONDS
     poll: bool = False
     trust_events: bool = False

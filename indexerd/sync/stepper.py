@@ -273,8 +273,8 @@ class Stepper:
         try:
             if batch.reconcile and (self._overflows.pending() or self.watching.is_dead()):
                 self.watching.renew()
-            is_survey = self.writer.is_survey(batch)
-            if is_survey:
+            is_long = self.writer.is_long(batch)
+            if is_long:
                 with self.lock:
                     self.pending.in_bulk(batch)
             again, in_bulk = self.writer.take(batch)
@@ -285,7 +285,7 @@ class Stepper:
         self._put_back(again)
         self._unsaved = True
         with self.lock:
-            if in_bulk and not is_survey:
+            if in_bulk and not is_long:
                 self.pending.in_bulk(batch)
             elif batch.oldest == NOBODY:
                 # As long again: what nobody waits for takes half of the time at most.

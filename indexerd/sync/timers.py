@@ -17,7 +17,6 @@ from indexerd.sync.cycle import Cycle
 from indexerd.sync.pending import Hint, Kind, Pending
 from indexerd.sync.roots import RootIdentities, identity_of
 from indexerd.sync.timetable import (
-    REFUSED_RETRY_SECONDS,
     ROOT_CHECK_SECONDS,
     ROOT_RETRY_SECONDS,
     SAMPLE_FILES,
@@ -51,6 +50,7 @@ class Timers:
         # It may have come back as the folder it was, and was looked for in between alone: no event, no other identity.
         changed += [_tree(root) for root in self._roots("missing") if identity_of(root.path) is not None]
         if changed:
+            self._watching.choose()
             self._pending.add(changed, now, urgent=True)
             self._wake.notify_all()
 
@@ -75,7 +75,7 @@ class Timers:
     def look_at_unwatched(self, folders: Sequence[bytes], now: float) -> None:
         """Look from time to time into folders whose changes nobody reports; entering them tries to watch them again."""
         if now >= self._timetable.refused_retry:
-            self._timetable.refused_retry = now + REFUSED_RETRY_SECONDS
+            self._timetable.refused_retry = now + self._watching.look_seconds()
             self._pending.add([Hint(folder, tree=True) for folder in folders], now, idle=True)
 
     def _retry(self, now: float) -> None:

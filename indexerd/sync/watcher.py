@@ -58,9 +58,14 @@ class WatcherStatistics(NamedTuple):
 
 
 class Watcher:
-    """Watches folders one by one as a scan enters them; hands hints over as they come."""
+    """Watches folders one by one as a scan enters them; hands hints over as they come.
+
+    Attributes:
+        polled: Roots that are not to be watched, since events would not tell of all that happens in them.
+    """
 
     def __init__(self) -> None:
+        self.polled: frozenset[bytes] = frozenset()
         # Guards the descriptor, the table and the hand-over together; without it a barrier could fall between
         # "read from the kernel" and "on the list".
         self._lock = threading.Lock()

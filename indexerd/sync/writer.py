@@ -9,6 +9,7 @@ Purity: shell (through the cycle and the store).
 See: docs/consistency.md (the writer).
 """
 
+import os
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -119,7 +120,10 @@ class Writer:
         if self._amid is not None:
             self._amid.extend(batch.hints)
         if self.redo or _is_much(work.read, few):
-            self._bulk_draft.delete(work.tombstones, self.cycle.ledger)
+            # The run's draft gives way to what overtook it: what is gone of that is published by itself.
+            overtaken = self._overtaken.intersection(work.tombstones)
+            self._draft.delete(overtaken, self.cycle.ledger)
+            self._bulk_draft.delete(overtaken.symmetric_difference(work.tombstones), self.cycle.ledger)
             busy = self._begin_bulk(work.read)
             self._open_in_bulk.append(batch)
             return self._again([], busy, batch.oldest), True
@@ -262,18 +266,26 @@ class Writer:
             # Its drafts are most of what was ever taken: 16 MB after 43 MB of text, in a millisecond.
             malloc_trim(0)
 
-    def is_survey(self, batch: Batch) -> bool:
+    def is_long(self, batch: Batch) -> bool:
+        """Return whether a batch means a look at whole roots, in which other things come in between."""
+        roots = {os.fsencode(root.path) for root in self.cycle.roots}
+        return self._is_survey(batch) or any(hint.tree and hint.path in roots for hint in batch.hints)
+
+    def _is_survey(self, batch: Batch) -> bool:
         """Return whether a batch means a look at everything: also where that costs less than at many single paths."""
         paths = len(batch.hints)
         many = self._bulk is None and paths > MANY_PATHS and SURVEY_FACTOR * paths > len(self.cycle.ledger)
         return batch.reconcile or many
 
     def _look(self, batch: Batch, draft: Draft) -> Work:
-        if not self.is_survey(batch):
+        if not self.is_long(batch):
             return self.cycle.look(batch.hints, draft)
         self._amid = []
         try:
-            work = self.cycle.survey(batch.hints, draft, self.between, redo=self.redo)
+            if self._is_survey(batch):
+                work = self.cycle.survey(batch.hints, draft, self.between, redo=self.redo)
+            else:
+                work = self.cycle.look(batch.hints, draft, self.between)
         finally:
             amid, self._amid = self._amid, None
         return self.cycle.look_again(work, amid, draft) if amid else work

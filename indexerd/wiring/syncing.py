@@ -15,7 +15,7 @@ from indexerd.store import Store
 from indexerd.store.fsio import RealStoreFilesystem
 from indexerd.sync.ignore import IgnoreOptions
 from indexerd.sync.loop import SyncLoop
-from indexerd.sync.options import SyncOptions
+from indexerd.sync.options import POLL_SECONDS, SyncOptions
 from indexerd.sync.scan import Scanner
 from indexerd.sync.surroundings import GitUser
 from indexerd.sync.watcher import Watcher
@@ -34,6 +34,7 @@ def sync_of(  # noqa: PLR0913 - the parts of a sync
         fs: Its directory.
         watch: Whether folders are to be watched once it is started.
     """
+    polls = config.poll == "always" or isinstance(config.poll, float)
     return SyncLoop(
         store=store,
         sources=sources,
@@ -42,9 +43,12 @@ def sync_of(  # noqa: PLR0913 - the parts of a sync
         settings=config.settings,
         clock=SystemClock(),
         options=SyncOptions(
-            max_file_bytes=config.max_file_bytes, poll=config.poll == "always", trust_events=config.poll == "never"
+            max_file_bytes=config.max_file_bytes,
+            poll=polls,
+            poll_seconds=config.poll if isinstance(config.poll, float) else POLL_SECONDS,
+            trust_events=config.poll == "never",
         ),
-        watcher=Watcher() if watch and config.poll != "always" else None,
+        watcher=Watcher() if watch and not polls else None,
         fs=fs,
     )
 

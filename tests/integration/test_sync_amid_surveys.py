@@ -100,9 +100,14 @@ def test_what_a_survey_saw_before_is_not_the_last_word(rig, tmp_path, monkeypatc
     assert rig.digest() == rig.scratch_digest(tmp_path / "scratch")
 
 
-def test_rules_saved_amid_a_survey_hold_after_it(rig, tmp_path):
-    """The survey read the older rules of a folder; what it found by them is looked at once more."""
+@pytest.mark.parametrize("is_much", [False, True])
+def test_rules_saved_amid_a_survey_hold_after_it(rig, tmp_path, monkeypatch, is_much):
+    """The survey read the older rules of a folder; what it found by them is looked at once more.
+
+    Also where all files are to be read again, so that the bulk run has some of them that are ignored by then.
+    """
     walked(rig)
+    monkeypatch.setattr("indexerd.sync.fingerprint.is_racy", lambda *_: is_much)
 
     def act(count):
         if count == 7:

@@ -17,6 +17,7 @@ from indexerd.ports import SourceFault
 from indexerd.search import SearchRequest, search
 from indexerd.sources import SourceTree
 from indexerd.sync import bulk
+from indexerd.sync.cycle import Cycle
 from indexerd.sync.pending import Hint
 from indexerd.sync.watcher import Watcher
 from indexerd.sync.writer import Writer
@@ -216,7 +217,7 @@ def test_with_polling_changes_are_found_without_anybody_asking(tmp_path):
 @pytest.mark.parametrize(("trust", "problem"), [(False, "polling"), (True, "events_only")])
 def test_a_remote_root_is_polled_unless_polling_is_off(tmp_path, monkeypatch, trust, problem):
     """A network file system hides what others change: roots there are scanned, or the weaker promise is said."""
-    monkeypatch.setattr("indexerd.sync.loop.read_mounts", lambda: b"30 1 0:40 / / rw - nfs4 server:/x rw\n")
+    monkeypatch.setattr("indexerd.sync.watching.read_mounts", lambda: b"30 1 0:40 / / rw - nfs4 server:/x rw\n")
     with Rig(tmp_path, trust_events=trust) as rig:
         rig.start()
         assert rig.problems() == {problem}
@@ -225,6 +226,63 @@ def test_a_remote_root_is_polled_unless_polling_is_off(tmp_path, monkeypatch, tr
         rig.write("n.md", "seen at once, for this machine wrote it")
         rig.settle()
         assert rig.paths() == ["n.md"]
+
+
+def test_one_remote_root_is_polled_and_the_others_are_watched(tmp_path, monkeypatch):
+    """Only the root whose events cannot be trusted is looked at in turn; what the status says names it."""
+    near, far = tmp_path / "near", tmp_path / "far"
+    mount = f"30 1 0:40 / {far} rw - nfs4 server:/x rw\n".encode()
+    monkeypatch.setattr("indexerd.sync.watching.read_mounts", lambda: mount)
+    with Rig(tmp_path, near, far, poll_seconds=0.2) as rig:
+        rig.write("n.md", "first", root=far)
+        rig.start()
+        [problem] = rig.loop.status().problems
+        assert (problem.code, problem.detail.partition(":")[0]) == ("polling", "r1")
+        watched = rig.loop.status().watches
+        surveys, survey = [], Cycle.survey
+        monkeypatch.setattr(
+            Cycle, "survey", lambda self, *args, **more: surveys.append(1) or survey(self, *args, **more)
+        )
+        # Whoever asks looks for himself; and the timer finds it with nobody asking.
+        rig.write("n.md", "second", root=far)
+        rig.settle()
+        assert rig.text("r1/n.md") == "second"
+        rig.write("n.md", "third", root=far)
+        rig.until(lambda: rig.text("r1/n.md") == "third")
+        (far / "sub").mkdir()
+        rig.write("sub/n.md", "below", root=far)
+        rig.write("n.md", "by event", root=near)
+        rig.until(lambda: rig.text("r1/sub/n.md") == "below")
+        assert rig.text("r0/n.md") == "by event"
+        assert (rig.loop.status().watches, surveys) == (watched, [])
+        # It is local again: watched like any other.
+        monkeypatch.setattr("indexerd.sync.watching.read_mounts", lambda: b"")
+        far.rename(tmp_path / "away")
+        far.mkdir()
+        rig.until(lambda: rig.problems() == set() and rig.loop.status().watches == watched + 1)
+
+
+def test_a_look_at_a_polled_root_holds_up_no_save_elsewhere(tmp_path, monkeypatch):
+    """Amid the look at many folders that are polled, a save in a watched root is published."""
+    near, far = tmp_path / "near", tmp_path / "far"
+    mount = f"30 1 0:40 / {far} rw - nfs4 server:/x rw\n".encode()
+    monkeypatch.setattr("indexerd.sync.watching.read_mounts", lambda: mount)
+    with Rig(tmp_path, near, far, poll_seconds=0.2) as rig:
+        for number in range(20):
+            (far / str(number)).mkdir()
+        rig.start()
+        between, seen = rig.loop._stepper.writer.between, []
+
+        def watched_between():
+            if not seen and rig.loop._stepper.writer._amid is not None:
+                seen.append("amid")
+                rig.write("n.md", "saved amid", root=near)
+            between()
+            if seen == ["amid"] and "r0/n.md" in rig.paths():
+                seen.append("published")
+
+        rig.loop._stepper.writer.between = watched_between
+        rig.until(lambda: seen == ["amid", "published"])
 
 
 def test_a_watch_thread_that_dies_is_replaced(tmp_path, monkeypatch):

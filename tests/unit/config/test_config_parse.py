@@ -247,3 +247,16 @@ def test_effective_settings_are_a_file_that_gives_the_same_values():
     assert "# /home/u/.config/indexerd/config.toml" in printed
     assert "# default" in printed
     assert {"title", "acl", "days", "max_ratio"} <= {line.partition(" ")[0] for line in printed.splitlines()}
+
+
+@pytest.mark.parametrize(("written", "read"), [("true", "always"), ("false", "never"), ("30", 30.0), ("2.5", 2.5)])
+def test_polling_may_be_given_in_seconds(written, read):
+    """A number is how often; true and false are always and never."""
+    assert parse(f'[profile.p]\nroots = ["/x"]\npoll = {written}\n', profile="p").poll == read
+
+
+@pytest.mark.parametrize("written", ["0", "0.5", "-3", "1e9", "nan"])
+def test_polling_without_end_or_hardly_ever_is_refused(written):
+    """Less than a second would never rest; more than an hour is not polling."""
+    with pytest.raises(ConfigError, match="seconds"):
+        parse(f'[profile.p]\nroots = ["/x"]\npoll = {written}\n', profile="p")
