@@ -18,7 +18,7 @@ from typing import NamedTuple
 from indexerd.documents.outline import Block, Heading, Outline, new_tuple
 
 _BLANK_RUN = re.compile(r"[ \t\r\n]*")
-_BLANK = " \t\r\n"
+BLANK = " \t\r\n"
 
 
 class Section(NamedTuple):
@@ -127,14 +127,14 @@ def _outside(section: Section, end: int) -> Section:
 
 def _trim(text: str, start: int, end: int) -> tuple[int, int]:
     """Drop blank lines at both edges, keeping whole lines."""
-    if text[start] in _BLANK:
+    if text[start] in BLANK:
         first = _BLANK_RUN.match(text, start, end).end()  # type: ignore[union-attr]  # an empty match always exists
         if first >= end:
             return end, end
         start = max(text.rfind("\n", start, first) + 1, start)
-    if end - start > 1 and text[end - 1] == "\n" and text[end - 2] not in _BLANK:
+    if end - start > 1 and text[end - 1] == "\n" and text[end - 2] not in BLANK:
         return start, end
-    last = start + len(text[start:end].rstrip(_BLANK))
+    last = start + len(text[start:end].rstrip(BLANK))
     line_end = text.find("\n", last, end)
     return start, line_end + 1 if line_end >= 0 else end
 
@@ -163,20 +163,20 @@ def _split(text: str, section: Section, blocks: Sequence[Block], max_chars: int)
     while line < line_count:
         cut = _next_cut(starts, line, max_chars, blank, whole)
         behind = cut
-        while behind > line and not lines[behind - 1].strip(_BLANK):
+        while behind > line and not lines[behind - 1].strip(BLANK):
             behind -= 1
         if behind > line:
             continued = _continued_table(tables, line) if tables else None
             yield new_tuple(Cut, (starts[line], starts[behind], section, continued))
         line = cut
-        while line < line_count and not lines[line].strip(_BLANK):
+        while line < line_count and not lines[line].strip(BLANK):
             line += 1
 
 
 def _cut_points(lines: Sequence[str], whole: Sequence[tuple[int, int]]) -> list[int]:
     """Return the numbers of the blank lines where a cut hurts nobody, ascending."""
     # Most lines tell by their first character.
-    blank = [at for at, line in enumerate(lines) if not line or (line[0] in _BLANK and not line.strip(_BLANK))]
+    blank = [at for at, line in enumerate(lines) if not line or (line[0] in BLANK and not line.strip(BLANK))]
     if not whole or not blank:
         return blank
     kept: list[int] = []

@@ -9,6 +9,8 @@ See: docs/on-disk-format.md (identity).
 
 from typing import NamedTuple
 
+from indexerd.documents.outline import new_tuple
+
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -31,6 +33,6 @@ def decode(raw: bytes) -> Decoded:
     bom_bytes = len(_BOM) if raw.startswith(_BOM) else 0
     body = raw[bom_bytes:] if bom_bytes else raw
     try:
-        return Decoded(body.decode(), bom_bytes, undecodable=False)
+        return new_tuple(Decoded, (body.decode(), bom_bytes, False))
     except UnicodeDecodeError:
         return Decoded(body.decode(errors="replace"), bom_bytes, undecodable=True)

@@ -3,9 +3,11 @@
 import hashlib
 import itertools
 
+import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from indexerd.documents import parse as parsing
 from indexerd.documents.parse import parse_document
 from indexerd.model import Settings, SourcePath
 
@@ -47,6 +49,17 @@ def test_chunks_front_matter_and_blank_lines_give_the_file_back(name, raw, max_c
         assert chunk.byte_end == start + sum(map(len, lines[chunk.first_line - 1 : chunk.last_line]))
         position, line = chunk.byte_end, chunk.last_line
     assert raw[position:].strip(b" \t\r\n") == b""
+
+
+@settings(max_examples=600, deadline=None)
+@given(NAMES, st.lists(st.sampled_from(PIECES.split(b"@")), max_size=5).map(b"".join), BUDGETS)
+@example("a.md", b"\xef\xbb\xbf# \xe6\xbc\xa2\n\nwords\n", 900)
+def test_the_short_way_to_the_only_chunk_gives_what_the_long_way_gives(name, raw, max_chars):
+    """A document that is one chunk is read the same, whether or not that is seen beforehand."""
+    short = parse(name, raw, max_chars)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(parsing, "_only_chunk", lambda *_: None)
+        assert parse(name, raw, max_chars) == short
 
 
 @settings(max_examples=400, deadline=None)
