@@ -19,8 +19,8 @@ from indexerd.search.rank import Ranking
 from indexerd.search.rights import Caller
 from indexerd.search.words import query_words
 from indexerd.store import Change, open_store
+from indexerd.store.compaction import LOADING_SECONDS
 from indexerd.store.fsio import RealStoreFilesystem
-from indexerd.store.writer import LOADING_SECONDS
 
 SETTINGS = Settings()
 BATCH = 4_000_000
