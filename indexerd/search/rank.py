@@ -202,6 +202,8 @@ class Ranking:
         if not view.n or not (scorers or names is not None):
             return []
         plain = view.boosts is None
+        if plain and names is None and sum(scorer.bound for scorer in scorers) < floor * _SLACK:
+            return []
         chunks, scores = _gather(view, scorers, limit, floor, prune=plain)
         # The sum of two parts is the same in either order; of more it is not.
         if len(scorers) > 2 or not plain:
