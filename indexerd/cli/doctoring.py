@@ -50,7 +50,6 @@ _PROBLEM_REMEDIES = {
     "settings_refused": "mend what it names, then send SIGHUP",
     "events_only": 'set poll to "auto"',
     "publish_failed": "free space, or whatever it names; it is tried again by itself",
-    "merge_failed": "free space, or whatever it names; it is tried again by itself",
     "sync_failed": "see the log; report it if it is no fault of the machine",
     "store_damaged": "nothing, it is written anew; if it comes back, look at the disk",
     "state_directory_lost": "nothing, it is made anew; if another store lies there, move that away or restart",

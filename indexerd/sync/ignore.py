@@ -28,8 +28,12 @@ _CONFIGURED = len(IGNORE_FILES)
 RULE_FILES = frozenset({*IGNORE_FILES, CACHE_TAG, b".git"})
 # What git keeps for one repository beside its `.gitignore` files, as seen from the repository's top.
 EXCLUDE_FILE = b".git/info/exclude"
+# Where a repository's settings may name another file for that.
+SETTINGS_FILE = b".git/config"
 # The name under which the text is handed in that the user has git ignore in all repositories: a file of no folder here.
 EVERYWHERE = b"git/ignore"
+# The same for the root's own repository, whose settings may name another file.
+EVERYWHERE_HERE = b"git/ignore here"
 
 _VCS_FOLDERS = frozenset({b".git", b".hg", b".svn", b".bzr", b".jj", b".pijul", b".sl", b"CVS", b"_darcs", b"_FOSSIL_"})
 # Emacs locks, Office locks, AppleDouble, and what sync tools write before they rename it: names that keep an indexed
@@ -183,7 +187,8 @@ def root_rules(
 
     Args:
         options: What the configuration says.
-        files: The texts of the ignore files directly in the root, by name, of `EXCLUDE_FILE` and `EVERYWHERE`.
+        files: The texts of the ignore files directly in the root, by name, of `EXCLUDE_FILE`,
+            `EVERYWHERE` and `EVERYWHERE_HERE`.
         above: `(path of the root below it, text)` of each `.gitignore` between the repository's top and the root's
             parent, top first, and before them what speaks for the whole repository. If they ignore the root itself
             they do not count: the user asked for it, and what git thinks of its inside is then "nothing".
@@ -193,7 +198,7 @@ def root_rules(
     layers: tuple[Layer, ...] = ()
     known = parse_patterns(files.get(EVERYWHERE, b""))
     if is_repository:
-        layers = _insert(layers, Layer(known, 0))
+        layers = _insert(layers, Layer(parse_patterns(files.get(EVERYWHERE_HERE, b"")), 0))
     if options.ignore_files:
         outside = () if is_repository else tuple((below, parse_patterns(text)) for below, text in above)
         for below, patterns in () if _ignore_root(outside) else outside:

@@ -16,9 +16,11 @@ from indexerd.model import Root, SourcePath
 from indexerd.sources import DEFAULT_MAX_FILE_BYTES, error_name, raise_shortage
 from indexerd.sync.ignore import (
     EVERYWHERE,
+    EVERYWHERE_HERE,
     EXCLUDE_FILE,
     IGNORE_FILES,
     RULE_FILES,
+    SETTINGS_FILE,
     FolderRules,
     IgnoreOptions,
     root_rules,
@@ -141,7 +143,7 @@ class Scanner:
         files = {folder.rstrip(b"/") + b"/" + name for folder in above for name in (IGNORE_FILES[0], b".git")}
         files.update(exclude_file_of(top) for top in above[:1] or (_real(root.path),))
         user = self._git_user
-        return frozenset(files.union((user.ignore_file(), *user.settings_files()) if user is not None else ()))
+        return frozenset(files.union(user.ignore_files((*above, _real(root.path))[0]) if user is not None else ()))
 
     @contextmanager
     def _opened(
@@ -164,12 +166,13 @@ class Scanner:
         own_files = self._own_files(standing.root, real)
         if not options.ignore_files:
             return root_rules(options, files={}, own_files=own_files)
-        everywhere = rules_everywhere(self._git_user)
+        here = rules_everywhere(self._git_user, (*folders_above(real), real)[0])
+        users = {EVERYWHERE: rules_everywhere(self._git_user), EVERYWHERE_HERE: here}
         try:
             return root_rules(
                 options,
-                files=read_rule_files(standing.fd) | read_exclude_file(standing.fd) | {EVERYWHERE: everywhere},
-                above=rule_files_above(real, everywhere),
+                files=read_rule_files(standing.fd) | read_exclude_file(standing.fd) | users,
+                above=rule_files_above(real, here),
                 own_files=own_files,
                 is_repository=is_repository(standing.fd),
             )
@@ -210,7 +213,8 @@ def ruled_by(relative: bytes) -> bytes | None:
     folder, _, name = relative.rpartition(b"/")
     if name in RULE_FILES:
         return folder
-    return relative[: -len(EXCLUDE_FILE)].rstrip(b"/") if (b"/" + relative).endswith(b"/" + EXCLUDE_FILE) else None
+    spoken = next((file for file in (EXCLUDE_FILE, SETTINGS_FILE) if (b"/" + relative).endswith(b"/" + file)), None)
+    return relative[: -len(spoken)].rstrip(b"/") if spoken is not None else None
 
 
 def _fold(paths: Iterable[tuple[Root, bytes]]) -> dict[Root, list[bytes]]:

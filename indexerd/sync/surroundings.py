@@ -27,9 +27,11 @@ _FILE_FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_
 # The user's own files, outside of what is indexed, are often links into a folder of such files.
 _OWN_FILE_FLAGS = _FILE_FLAGS & ~os.O_NOFOLLOW
 
-# A line of git's settings: a section, or the one key that is of use here, quoted or with a comment behind it.
+# A line of git's settings: a section, or one of the keys that are of use here, quoted or with a comment behind it.
 _SECTION = re.compile(rb"\s*\[\s*([^\]]*?)\s*\]")
-_EXCLUDES = re.compile(rb'\s*excludesfile\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^#;]*))', re.IGNORECASE)
+_KEY = re.compile(rb'\s*(excludesfile|path)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^#;]*))', re.IGNORECASE)
+# As git: a file that includes itself ends somewhere.
+_DEEPEST_INCLUDE = 10
 
 
 class GitUser(NamedTuple):
@@ -38,27 +40,48 @@ class GitUser(NamedTuple):
     home: str
     settings: str
 
-    def settings_files(self) -> tuple[bytes, ...]:
-        """Return the files that may name the user's ignore file, the one that counts last."""
-        return (b"/etc/gitconfig", _join(os.fsencode(self.settings), b"git/config"), self.in_home(b".gitconfig"))
+    def ignore_files(self, top: bytes = b"") -> tuple[bytes, ...]:
+        """Return the file that speaks for all repositories of the user, and those that may name another one.
 
-    def in_home(self, name: bytes) -> bytes:
-        """Return a path in the user's home."""
-        return _join(os.fsencode(self.home), name)
+        Args:
+            top: Of a repository, whose own settings count as well; empty for none.
+        """
+        settings = os.fsencode(self.settings)
+        files = [b"/etc/gitconfig", _join(settings, b"git/config"), self.expanded(b"~/.gitconfig")]
+        files += [exclude_file_of(top).removesuffix(b"info/exclude") + b"config"] if top else []
+        named, read = _join(settings, b"git/ignore"), list[bytes]()
+        for path in files:
+            named = self._named_in(path, read, 0) or named
+        return (named, *read)
 
-    def ignore_file(self) -> bytes:
-        """Return the file that speaks for all repositories of the user; it need not exist."""
-        found = _join(os.fsencode(self.settings), b"git/ignore")
-        for path in self.settings_files():
-            named = _named_excludes(_read_if_possible(path, flags=_OWN_FILE_FLAGS))
-            if named is not None:
-                found = self.in_home(named[2:]) if named.startswith(b"~/") else named
-        return found
+    def expanded(self, path: bytes, beside: bytes = b"") -> bytes:
+        """Return a path as it is meant in a file of settings: in the user's home, or beside that file."""
+        if path.startswith(b"~/"):
+            return _join(os.fsencode(self.home), path[2:])
+        return _join(os.path.dirname(beside), path)  # noqa: PTH120 -- bytes
+
+    def _named_in(self, path: bytes, read: list[bytes], depth: int) -> bytes | None:
+        """Return the last word on `core.excludesFile` in a file of settings and those that it includes."""
+        read.append(path)
+        named, section = None, b""
+        for line in _read_if_possible(path, flags=_OWN_FILE_FLAGS).split(b"\n"):
+            heading = _SECTION.match(line)
+            section = heading[1].lower() if heading else section
+            given = _KEY.match(line[heading.end() :] if heading else line)
+            if given is None:
+                continue
+            value = re.sub(rb"\\(.)", rb"\1", given[2]) if given[2] is not None else given[3].strip()
+            match section, given[1].lower():
+                case b"core", b"excludesfile":
+                    named = self.expanded(value) if value else None
+                case b"include", b"path" if value and depth < _DEEPEST_INCLUDE:
+                    named = self._named_in(self.expanded(value, path), read, depth + 1) or named
+        return named
 
 
-def rules_everywhere(user: GitUser | None) -> bytes:
-    """Return what a user has git ignore in all repositories."""
-    return _read_if_possible(user.ignore_file(), flags=_OWN_FILE_FLAGS) if user is not None else b""
+def rules_everywhere(user: GitUser | None, top: bytes = b"") -> bytes:
+    """Return what a user has git ignore in all repositories, or in the one whose top this is."""
+    return _read_if_possible(user.ignore_files(top)[0], flags=_OWN_FILE_FLAGS) if user is not None else b""
 
 
 def place_of(folder_fd: int, parent_dev: int | None) -> Place:
@@ -161,19 +184,6 @@ def _has_git(folder: bytes) -> bool:
     except OSError:
         return False
     return True
-
-
-def _named_excludes(settings: bytes) -> bytes | None:
-    """Return what `core.excludesFile` says in the text of a settings file; None if it says nothing."""
-    named, section = None, b""
-    for line in settings.split(b"\n"):
-        heading = _SECTION.match(line)
-        rest = line[heading.end() :] if heading else line
-        section = heading[1].lower() if heading else section
-        given = _EXCLUDES.match(rest) if section == b"core" else None
-        if given:
-            named = re.sub(rb"\\(.)", rb"\1", given[1]) if given[1] is not None else given[2].strip()
-    return named or None
 
 
 def _read_if_possible(path: bytes, folder_fd: int | None = None, flags: int = _FILE_FLAGS) -> bytes:

@@ -160,6 +160,41 @@ def test_the_users_own_ignore_file_speaks_for_all_repositories_and_for_nothing_e
         assert rig.paths() == ["secret.md"]
 
 
+def test_the_users_ignore_file_is_found_as_git_finds_it(tmp_path):
+    """Through files that others include, in their order, and by the settings of the root's own repository."""
+    home = tmp_path / "home"
+    (home / "more").mkdir(parents=True)
+    (home / ".gitconfig").write_text(
+        "[core]\n\texcludesFile = ~/before\n[include]\n\tpath = more/config\n\tpath = ~/absent\n"
+    )
+    (home / "more/config").write_text('[Include] path = "again" ; beside this one\n[core] excludesfile = /nowhere\n')
+    (home / "more/again").write_text("[include]\npath = again\n[core]\nexcludesFile = ~/never\n")
+    (home / "rules").write_text("a.md\n")
+    (home / "others").write_text("b.md\n")
+    with Rig(tmp_path, git_user=GitUser(str(home), str(home / ".config"))) as rig:
+        git_folder = rig.root / ".git"
+        (git_folder / "info").mkdir(parents=True)
+        for name in ("a.md", "b.md", "c.md"):
+            rig.write(name, "text")
+        rig.start()
+        assert rig.paths() == ["a.md", "b.md", "c.md"]
+        os.replace(rig.write("new", "[core]\n\texcludesFile = ~/rules\n", home), home / "more/config")
+        rig.settle()
+        assert rig.paths() == ["b.md", "c.md"]
+        (git_folder / "config").write_text("[core]\n\tbare = false\n\texcludesFile = ~/others\n")
+        rig.settle()
+        assert rig.paths() == ["a.md", "c.md"]
+        (home / "others").write_text("c.md\n")
+        rig.settle()
+        assert rig.paths() == ["a.md", "b.md"]
+        oracle = {"HOME": str(home), "XDG_CONFIG_HOME": str(home / ".config"), "PATH": os.environ["PATH"]}
+        subprocess.run(["git", "init", "-q", rig.root], check=True, env=oracle)
+        ask = ["git", "-C", rig.root, "check-ignore", "--no-index", "a.md", "b.md", "c.md"]
+        ignored = subprocess.run(ask, env=oracle, capture_output=True, text=True, check=False).stdout
+        assert ignored.split() == ["c.md"]
+        assert rig.digest() == rig.scratch_digest(tmp_path / "scratch")
+
+
 def test_a_worktree_shares_the_rules_of_its_repository(tmp_path):
     """In a worktree `.git` is a file that says where the repository is; its `info/exclude` counts here too."""
     main = tmp_path / "main"
