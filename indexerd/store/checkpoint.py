@@ -58,7 +58,7 @@ class Checkpoints:
         # One checkpoint or collection at a time. Taken before the ledger's lock.
         self.lock = threading.RLock()
         if durability.unflushed(ledger.state):
-            ledger.note_unsynced(0)
+            ledger.note_unsynced()
 
     def run(self) -> None:
         """Make the current generation durable.
@@ -71,7 +71,7 @@ class Checkpoints:
         with self.lock:
             try:
                 self._run(closed=False)
-            except (OSError, DurabilityUnknownError, CorruptionError) as error:
+            except (OSError, DurabilityUnknownError, CorruptionError, MemoryError) as error:
                 self.counters.failed_checkpoint(str(error))
                 self._retry_at = self._clock.monotonic() + self._back_off.failed(error)
                 raise
@@ -190,7 +190,11 @@ class Checkpoints:
             state = self._ledger.state
             dead = self._durability.dead_files(state)
             new, written = rewritten(self._fs, self._staging, state, dead, self._healed)
-            self._ledger.exchange(new, undo=written)
+            try:
+                self._ledger.exchange(new, staged=written)
+            except BaseException:
+                self._staging.discard(written)
+                raise
 
     def _prune(self) -> None:
         """Drop the generations that history no longer keeps, from `latest` first."""

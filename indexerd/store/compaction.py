@@ -189,8 +189,10 @@ class Compaction:
         named = new.names()
         used = [name for name in attempt.written if name in named]
         written = attempt.merged.ref.file.length + sum(file.length for _, file in told.values())
+        left = [name for name in attempt.written if name not in named]
         self._ledger.exchange(new, staged=used, written=written)
-        attempt.written = [name for name in attempt.written if name not in named]
+        # What is named from here on must not be removed, whatever fails.
+        attempt.written = left
         return True
 
 

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 from indexerd.ports import StoreFilesystem
 from indexerd.store.layout import FileName, Kind, SlotName, parse_name
-from indexerd.store.publish import commit
+from indexerd.store.publish import commit, numbered
 from indexerd.store.slots import Slot
 from indexerd.store.staging import Staging
 from indexerd.store.state import State
@@ -79,21 +79,23 @@ class Durability:
         pending = self.unflushed(state)
         self._flush_files(sorted(pending, key=_segments_first))
         self._protected |= state.names()
-        self.slot = commit(self._fs, self._staging, slot, SlotName.DURABLE, flush=True)
+        slot = numbered(self._staging, slot)
+        commit(self._fs, self._staging, slot, SlotName.DURABLE, flush=True)
+        self.slot = slot
         self._flushed = self._protected = state.names()
 
     def _flush_files(self, pending: Sequence[str]) -> None:
         for name in pending:
             try:
                 self._fs.flush_file(name)
-            except OSError:
+            except (OSError, MemoryError):
                 self._dead |= {name}
                 raise
         if not pending:
             return
         try:
             self._fs.flush_directory()
-        except OSError:
+        except (OSError, MemoryError):
             # Which of the names were lost is not known: all of them get new ones.
             self._dead |= frozenset(pending)
             raise

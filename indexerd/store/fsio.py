@@ -115,7 +115,7 @@ class RealStoreFilesystem:
             fd = os.open(name, _NEW, 0o600, dir_fd=self._fd)
             try:
                 _write_closing(fd, parts)
-            except OSError:
+            except BaseException:
                 self._remove_quietly(name)
                 raise
 
@@ -234,7 +234,7 @@ def _write_closing(fd: int, parts: Sequence[bytes | memoryview]) -> None:
             rest = memoryview(piece).cast("B")
             while rest:
                 rest = rest[_written(fd, rest) :]
-    except OSError:
+    except BaseException:
         os.close(fd)
         raise
     # An error of close is an error of the write; it is reported, never retried (the descriptor is gone either way).

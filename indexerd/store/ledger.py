@@ -18,7 +18,7 @@ from indexerd.store.durability import Durability
 from indexerd.store.layout import SlotName
 from indexerd.store.manifest import UNKNOWN_VERSIONS, Versions
 from indexerd.store.merge_process import MergeProcess
-from indexerd.store.publish import commit
+from indexerd.store.publish import commit, numbered
 from indexerd.store.recover import OpeningReport
 from indexerd.store.slots import KnownRoot
 from indexerd.store.staging import Staging
@@ -87,33 +87,28 @@ class Ledger:
         # Guards the exchange of `state` with the move of `latest`. Held for short; inside only staging's lock is taken.
         self.lock = threading.RLock()
 
-    def exchange(self, new: State, *, undo: Sequence[str] = (), staged: Sequence[str] = (), written: int = 0) -> None:
+    def exchange(self, new: State, *, staged: Sequence[str] = (), written: int = 0) -> None:
         """Move `latest` to a new state and memory with it. The lock is held.
 
         Args:
             new: The state; its slot's revision, ceiling, serial number and closed mark are set here.
-            undo: Staged files to remove if the move fails.
-            staged: Further staged files that the state names; they stay staged if the move fails.
+            staged: Staged files that the state names; they stay staged if the move fails.
             written: Bytes written for it.
 
         Raises:
             OSError: Nothing changed.
         """
-        assert new.slot is not None
         pins = frozenset(self._pins)
         new = pinned(new, pins, self._clock.now_ns() + self._pin_ns)
         assert new.slot is not None
         slot = new.slot._replace(revision=self._revision + 1, ceiling=self.ceiling, closed=False)
-        try:
-            moved = commit(self._fs, self._staging, slot, SlotName.LATEST, flush=False)
-        except OSError:
-            self._staging.discard(undo)
-            raise
-        self.state = replace(new, slot=moved)
-        self._revision = moved.revision
+        slot = numbered(self._staging, slot)
+        # All that needs memory comes before the move: behind it nothing can fail.
+        state, unsynced = replace(new, slot=slot), self._with_unsynced(written)
+        commit(self._fs, self._staging, slot, SlotName.LATEST, flush=False)
+        self.state, self.unsynced, self._revision = state, unsynced, slot.revision
+        self._staging.release(staged)
         self._pins -= pins
-        self._staging.release([*undo, *staged])
-        self.note_unsynced(written)
 
     def pin(self, generation: int) -> None:
         """Keep a generation for some time, since evidence named it; written with the next commit or checkpoint.
@@ -139,10 +134,13 @@ class Ledger:
             if self._pins:
                 self.exchange(self.state)
 
-    def note_unsynced(self, written: int) -> None:
-        """Remember that a power cut would take more than before."""
+    def note_unsynced(self) -> None:
+        """Remember that a power cut would take what was found at opening."""
+        self.unsynced = self._with_unsynced(0)
+
+    def _with_unsynced(self, written: int) -> Unsynced:
         since = self._clock.monotonic() if self.unsynced.since is None else self.unsynced.since
-        self.unsynced = Unsynced(since=since, length_bytes=self.unsynced.length_bytes + written)
+        return Unsynced(since=since, length_bytes=self.unsynced.length_bytes + written)
 
     def note_synced(self, state: State, taken: Unsynced) -> None:
         """Remember that a state is durable, which had `taken` unsynced when its flush began."""

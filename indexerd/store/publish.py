@@ -34,48 +34,51 @@ def write_segment(fs: StoreFilesystem, staging: Staging, segment: Segment, gener
     Raises:
         OSError: It was not written, and nothing stays staged.
     """
-    ref = SegmentRef(staging.write(Kind.SEGMENT, encode_segment(segment)), generation)
+    file = staging.write(Kind.SEGMENT, encode_segment(segment))
     try:
-        return read_back(fs, ref, segment)
-    except OSError:
-        staging.discard([ref.name])
+        return read_back(fs, SegmentRef(file, generation), segment)
+    except BaseException:
+        staging.discard([file.name(Kind.SEGMENT)])
         raise
 
 
-def commit(fs: StoreFilesystem, staging: Staging, slot: Slot, target: SlotName, *, flush: bool) -> Slot:
+def numbered(staging: Staging, slot: Slot) -> Slot:
+    """Return the slot as it is to be written: no serial number that it does not know is given out before it moves."""
+    return slot._replace(next_serial=staging.next_serial + SERIALS_AHEAD)
+
+
+def commit(fs: StoreFilesystem, staging: Staging, slot: Slot, target: SlotName, *, flush: bool) -> None:
     """Move a slot: from here on the generations that it names exist.
 
-    What it names must have been written before; for `flush` also flushed, file and directory.
+    What it names must have been written before; for `flush` also flushed, file and directory. A process that is short
+    of memory gets `MemoryError` before the move, or none at all.
 
     Args:
         fs: The state directory.
         staging: Gives the serial number of the slot on its way.
-        slot: The new content; its `next_serial` is set here.
+        slot: The new content, `numbered`.
         target: Which slot moves.
         flush: Make the move durable.
-
-    Returns:
-        The slot as written.
 
     Raises:
         OSError: The slot did not move; all is as before. Try again or give up.
         DurabilityUnknownError: The slot moved, but the directory was not flushed: the new content is in force and may
             or may not outlive a power cut. Follow it; never roll back.
     """
-    # The slot's own serial number counts as given out, so one more than is known now.
-    written = slot._replace(next_serial=staging.next_serial + SERIALS_AHEAD)
-    temporary = staging.write(Kind.SLOT, [encode_slot(written)]).name(Kind.SLOT)
+    temporary = staging.write(Kind.SLOT, [encode_slot(slot)]).name(Kind.SLOT)
+    staged = [temporary]
     try:
         if flush:
             fs.flush_file(temporary)
         fs.replace(temporary, target)
-    except OSError:
-        staging.discard([temporary])
-        raise
-    staging.release([temporary])
+    except BaseException as error:
+        # Memory may have been wanting on the way back only: the name tells whether the slot has moved.
+        if not isinstance(error, MemoryError) or fs.stamp(temporary) is not None:
+            staging.discard(staged)
+            raise
+    staging.release(staged)
     if flush:
         _flush_move(fs)
-    return written
 
 
 # Staging by another thread while a slot is encoded must stay below what the slot says; a merge stages a handful.
@@ -85,5 +88,5 @@ SERIALS_AHEAD = 1 << 10
 def _flush_move(fs: StoreFilesystem) -> None:
     try:
         fs.flush_directory()
-    except OSError as error:
+    except (OSError, MemoryError) as error:
         raise DurabilityUnknownError(f"the directory was not flushed after a slot moved: {error}") from error

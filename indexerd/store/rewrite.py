@@ -56,7 +56,7 @@ def rewritten(
             written.append(copies[ref.file].ref.name)
         kept = pruned(state, _replayable(state, dead, copies))
         manifests = _new_manifests(staging, kept, dead, copies, written)
-    except (OSError, CorruptionError):
+    except BaseException:
         staging.discard(written)
         raise
     new_state = renamed(kept, copies, manifests)

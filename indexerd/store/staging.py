@@ -48,7 +48,7 @@ class Staging:
         name = ref.name(kind)
         try:
             self._fs.write_new(name, parts)
-        except OSError:
+        except BaseException:
             self.release([name])
             raise
         return ref
@@ -87,9 +87,15 @@ class Staging:
         return made
 
     def release(self, names: Iterable[str]) -> None:
-        """Forget that names are staged: a slot names them now, or they are garbage."""
-        with self._lock:
-            self._staged.difference_update(names)
+        """Forget that names are staged: a slot names them now, or they are garbage.
+
+        It never fails: without memory for it they stay staged, and a file that is garbage stays until the next start.
+        """
+        try:
+            with self._lock:
+                self._staged.difference_update(names)
+        except MemoryError:
+            return
 
     def discard(self, names: Sequence[str]) -> None:
         """Remove staged files. One that cannot be removed is garbage, and collected later."""

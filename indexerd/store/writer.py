@@ -126,7 +126,7 @@ class Store:
             for segment in segments:
                 stored.append(segment if isinstance(segment, Stored) else self.stage(segment))
                 own += [] if isinstance(segment, Stored) else [stored[-1].ref.name]
-        except OSError:
+        except BaseException:
             self._staging.discard(own)
             raise
         self.healing.adopt(stored)
@@ -154,6 +154,7 @@ class Store:
             CorruptionError: Written bytes are lost. Open the store again: it falls back to what is durable.
         """
         self._checkpoints.reserve()
+        chunks = max(one.data.chunk_count for one in prepared.stored)
         with self._ledger.lock:
             state = self._ledger.state
             if state.generation != prepared.parent:
@@ -162,7 +163,10 @@ class Store:
                     f"generation {state.generation} was published, {prepared.parent} was expected"
                 )
             self._publish_on(state, prepared)
-        self._compaction.note_publish(max(one.data.chunk_count for one in prepared.stored))
+        # It is published: nothing that comes now may make it look as if it were not.
+        with contextlib.suppress(MemoryError):
+            self._compaction.note_publish(chunks)
+            self._counters.made_publish(self._clock.monotonic() - prepared.begun)
         if self._always:
             self._checkpoint_quietly()
         return self._ledger.state.snapshot
@@ -294,15 +298,17 @@ class Store:
         stored = [replace(one, ref=one.ref._replace(generation=generation)) for one in prepared.stored]
         parts = grown(() if prepared.replace_all else state.parts, stored)
         manifest = manifest_of(generation, prepared.settings, parts, self._versions)
-        ref = write_manifest(self._staging, manifest)
-        kept = new_kept(generation, ref, self._clock.now_ns(), prepared.change, partial=prepared.partial)
-        new = published(state, manifest, parts, kept, roots=self.known_roots)
-        name = ref.name(Kind.MANIFEST)
-        written = ref.length + prepared.length_bytes
         staged = [one.ref.name for one in prepared.stored]
-        self._ledger.exchange(new, undo=[name], staged=staged, written=written)
+        ref = write_manifest(self._staging, manifest)
+        name = ref.name(Kind.MANIFEST)
+        try:
+            kept = new_kept(generation, ref, self._clock.now_ns(), prepared.change, partial=prepared.partial)
+            new = published(state, manifest, parts, kept, roots=self.known_roots)
+            self._ledger.exchange(new, staged=[name, *staged], written=ref.length + prepared.length_bytes)
+        except BaseException:
+            self._staging.discard([name])
+            raise
         self._ledger.highest = generation
-        self._counters.made_publish(self._clock.monotonic() - prepared.begun)
 
     def _collect_quietly(self) -> None:
         # If the directory cannot be listed, what nothing names stays for the next process.
@@ -312,7 +318,7 @@ class Store:
     def _checkpoint_quietly(self) -> None:
         try:
             self.checkpoint()
-        except (OSError, DurabilityUnknownError, CorruptionError):
+        except (OSError, DurabilityUnknownError, CorruptionError, MemoryError):
             # Counted, shown in `statistics`, and due again: the generation is published, durable or not.
             return
 

@@ -33,17 +33,18 @@ FAULTS = [
     Fault(
         "memory is swapped before the slot is replaced",
         "store/ledger.py",
-        "        try:\n            moved = commit(",
-        "        self.state = replace(new, slot=slot)\n        try:\n            moved = commit(",
+        "        commit(self._fs, self._staging, slot, SlotName.LATEST",
+        "        self.state = state\n        commit(self._fs, self._staging, slot, SlotName.LATEST",
         (f"{SWEEP}::test_an_error_at_every_operation_changes_nothing[edit-ENOSPC-once]",),
     ),
     Fault(
         "the durable slot moves before what it names is flushed",
         "store/durability.py",
         "        self._flush_files(sorted(pending, key=_segments_first))\n        self._protected |= state.names()\n"
-        "        self.slot = commit(self._fs, self._staging, slot, SlotName.DURABLE, flush=True)\n",
-        "        self._protected |= state.names()\n"
-        "        self.slot = commit(self._fs, self._staging, slot, SlotName.DURABLE, flush=True)\n"
+        "        slot = numbered(self._staging, slot)\n"
+        "        commit(self._fs, self._staging, slot, SlotName.DURABLE, flush=True)\n",
+        "        self._protected |= state.names()\n        slot = numbered(self._staging, slot)\n"
+        "        commit(self._fs, self._staging, slot, SlotName.DURABLE, flush=True)\n"
         "        self._flush_files(sorted(pending, key=_segments_first))\n",
         (f"{SWEEP}::test_power_cut_at_every_operation_keeps_what_was_reported_durable[checkpoint]",),
     ),
@@ -133,15 +134,15 @@ FAULTS = [
     ),
     Fault(
         "a failed publish leaves its manifest behind",
-        "store/ledger.py",
-        "            self._staging.discard(undo)\n",
+        "store/writer.py",
+        "            self._staging.discard([name])\n",
         "",
         (f"{WRITER}::test_a_publish_that_failed_at_the_replace_leaves_no_file",),
     ),
     Fault(
         "a slot on its way stays behind a failed replace",
         "store/publish.py",
-        "        staging.discard([temporary])\n",
+        "            staging.discard(staged)\n",
         "",
         (f"{WRITER}::test_a_publish_that_failed_at_the_replace_leaves_no_file",),
     ),
