@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 SWEEP = "tests/crash/test_crash_store_sweep.py"
+POWER = f"{SWEEP}::test_power_cut_at_every_operation_keeps_what_was_reported_durable"
 WRITER = "tests/unit/store/test_store_writer.py"
 OPENING = "tests/unit/store/test_store_opening.py"
 RETELLING = "tests/unit/store/test_store_retelling.py"
@@ -46,28 +47,28 @@ FAULTS = [
         "        self._protected |= state.names()\n        slot = numbered(self._staging, slot)\n"
         "        commit(self._fs, self._staging, slot, SlotName.DURABLE, flush=True)\n"
         "        self._flush_files(sorted(pending, key=_segments_first))\n",
-        (f"{SWEEP}::test_power_cut_at_every_operation_keeps_what_was_reported_durable[checkpoint]",),
+        (f"{POWER}[checkpoint]",),
     ),
     Fault(
         "the move of the durable slot is not flushed",
         "store/publish.py",
         "    if flush:\n        _flush_move(fs)\n",
         "",
-        (f"{SWEEP}::test_power_cut_at_every_operation_keeps_what_was_reported_durable[shutdown]",),
+        (f"{POWER}[shutdown]",),
     ),
     Fault(
         "the durable slot's bytes are not flushed",
         "store/publish.py",
         "            fs.flush_file(temporary)\n",
         "            pass\n",
-        (f"{SWEEP}::test_power_cut_at_every_operation_keeps_what_was_reported_durable[checkpoint]",),
+        (f"{POWER}[checkpoint]",),
     ),
     Fault(
         "the files that the durable slot names are not flushed",
         "store/durability.py",
         "                self._fs.flush_file(name)\n",
         "                pass\n",
-        (f"{SWEEP}::test_power_cut_at_every_operation_keeps_what_was_reported_durable[checkpoint]",),
+        (f"{POWER}[checkpoint]",),
     ),
     Fault(
         "a failed flush is tried again on the same file",
@@ -95,7 +96,7 @@ FAULTS = [
         "store/writer.py",
         " | self._durability.protected | self._staging.staged()",
         " | self._staging.staged()",
-        (f"{WRITER}::test_collection_waits_for_the_durable_slot",),
+        (f"{WRITER}::test_collection_waits_for_the_durable_slot", f"{POWER}[merge, collect]"),
     ),
     Fault(
         "what is being prepared is collected",
@@ -116,7 +117,7 @@ FAULTS = [
         "store/opening.py",
         "highest = closed.ceiling if closed else max((slot.ceiling for slot in found.slots.values()), default=0)",
         "highest = state.generation",
-        (f"{OPENING}::test_numbers_go_on_above_what_was_lost",),
+        (f"{OPENING}::test_numbers_go_on_above_what_was_lost", f"{POWER}[add]"),
     ),
     Fault(
         "no ceiling is reserved",
@@ -131,6 +132,13 @@ FAULTS = [
         "            self._next += 1\n",
         "            self._next += 0\n",
         (f"{WRITER}::test_numbers_are_reserved_in_advance",),
+    ),
+    Fault(
+        "a name is used again for the same content",
+        "store/manifest.py",
+        "    return str(FileName(kind, serial, digest))\n",
+        "    return str(FileName(kind, 0, digest))\n",
+        (f"{POWER}[add]",),
     ),
     Fault(
         "a failed publish leaves its manifest behind",

@@ -28,7 +28,7 @@ from tests.fakes.small_stores import FINGERPRINT, content, make_segment, opened
 
 _testcapi = pytest.importorskip("_testcapi")
 
-POINTS = 700 if LARGE else int(os.environ.get("PTS", "50"))
+POINTS = 700 if LARGE else 50
 CHANGED = {"a.md": "# A\n\nchanged words\n"}
 
 

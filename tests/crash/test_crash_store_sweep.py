@@ -10,6 +10,7 @@ from indexerd.errors import DurabilityUnknownError
 from indexerd.store import Change, merging
 from indexerd.store.verify import fsck
 from tests.fakes.crash_shapes import (
+    ADDED,
     LARGE,
     MAX_STORED,
     OLD,
@@ -110,6 +111,8 @@ def check_image(fs, known, reported, *, fsck_too):
         # A rebuild has another identity, so that its numbers are others.
         assert work.store.store_id != reported.store_id
         known.files.clear()
+    # The same bytes as those of a process that was stopped get a name of their own, whatever it has left.
+    work.store.stage(make_segment(ADDED))
     # Refuses a number that was used for other files.
     work.publish({"other.md": "other words\n"})
     work.checkpoint()

@@ -175,8 +175,11 @@ def first(work):
     work.publish(OLD)
 
 
+ADDED = {"d.md": "# D\n\ndelta words\n"}
+
+
 def add(work):
-    work.publish({"d.md": "# D\n\ndelta words\n"})
+    work.publish(ADDED)
 
 
 def edit(work):
@@ -215,6 +218,13 @@ def merge_checkpoint_collect(work):
     work.collect()
 
 
+def merge_collect(work):
+    # Before the durable slot follows: it still names what the merge has replaced.
+    if work.store.merge_due():
+        work.merge()
+    work.collect()
+
+
 def forget(work):
     work.forget("b.md")
 
@@ -236,6 +246,7 @@ CLOSED = History(2, closed=True)
 TORN = History(3, frozenset({1}), torn=True)
 GONE = History(4, frozenset({2}), deletes=True)
 MANY = History(6, frozenset({2}))
+MANY_DURABLE = History(6, frozenset({5}))
 
 SHAPES = [
     Shape("first", NOTHING, first),
@@ -252,6 +263,7 @@ SHAPES = [
     Shape("add and checkpoint", UNSYNCED, add_and_checkpoint),
     Shape("merge", MANY, merge),
     Shape("merge, checkpoint, collect", MANY, merge_checkpoint_collect),
+    Shape("merge, collect", MANY_DURABLE, merge_collect),
     Shape("forget", GONE, forget),
     Shape("rebuild", UNSYNCED, rebuild),
     Shape("shutdown", UNSYNCED, shutdown),
