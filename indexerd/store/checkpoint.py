@@ -166,12 +166,15 @@ class Checkpoints:
         ledger = self._ledger
         with ledger.lock:
             state, taken, highest = ledger.state, ledger.unsynced, ledger.highest
-        if state.slot is None or self._has_reached(state, closed=closed):
+        if state.slot is None:
             return
-        ceiling = highest if closed else highest + RESERVED_GENERATIONS
-        self._durability.flush(state, state.slot._replace(ceiling=ceiling, closed=closed))
+        if not self._has_reached(state, closed=closed):
+            ceiling = highest if closed else highest + RESERVED_GENERATIONS
+            self._durability.flush(state, state.slot._replace(ceiling=ceiling, closed=closed))
+        # Also after an attempt that moved the slot and failed behind it.
+        assert self._durability.slot is not None
         with ledger.lock:
-            ledger.ceiling = ceiling
+            ledger.ceiling = self._durability.slot.ceiling
             ledger.note_synced(state, taken)
             if ledger.state.generation <= self._durability.generation:
                 ledger.state = durable(ledger.state)

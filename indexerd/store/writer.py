@@ -164,9 +164,10 @@ class Store:
                 )
             self._publish_on(state, prepared)
         # It is published: nothing that comes now may make it look as if it were not.
-        with contextlib.suppress(MemoryError):
-            self._compaction.note_publish(chunks)
-            self._counters.made_publish(self._clock.monotonic() - prepared.begun)
+        try:  # noqa: SIM105 - that needs memory too
+            self._note_published(chunks, prepared.begun)
+        except MemoryError:
+            pass
         if self._always:
             self._checkpoint_quietly()
         return self._ledger.state.snapshot
@@ -291,6 +292,10 @@ class Store:
             self._fs.close()
 
     # Publishing.
+
+    def _note_published(self, chunks: int, begun: float) -> None:
+        self._compaction.note_publish(chunks)
+        self._counters.made_publish(self._clock.monotonic() - begun)
 
     def _publish_on(self, state: State, prepared: PreparedGeneration) -> None:
         generation = self._ledger.highest + 1
