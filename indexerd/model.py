@@ -1,6 +1,6 @@
 """The frozen values that every part speaks.
 
-Owns: identities (as distinct types), roots, settings, documents and chunks as stored, citations.
+Owns: identities (as distinct types), roots, settings, what history keeps, documents and chunks as stored, citations.
 Knows nothing of: files, arrays, sockets, the clock.
 Invariants: 1. values never change. 2. line spans are 1-based and inclusive; byte ranges are half-open.
 Purity: pure.
@@ -19,6 +19,11 @@ Digest = NewType("Digest", bytes)
 ContentHash = NewType("ContentHash", bytes)
 
 MetadataValue = str | tuple[str, ...]
+
+
+_MINUTE_NS = 60 * 10**9
+_HOUR_NS = 60 * _MINUTE_NS
+_DAY_NS = 24 * _HOUR_NS
 
 
 class LineSpan(NamedTuple):
@@ -152,6 +157,40 @@ class Chunk(NamedTuple):
     heading_path: tuple[str, ...]
     is_hit: bool
     columns_line: int
+
+
+class History(NamedTuple):
+    """Which older generations are kept with their text, so that evidence can be replayed.
+
+    Attributes:
+        generations: The newest so many.
+        minutes: One a minute for so many minutes.
+        hours: One an hour for so many hours.
+        days: One a day for so many days.
+        evidence_days: Days that a generation named by evidence is kept.
+        max_ratio: All of it at most so many times the live text; 0 keeps none.
+    """
+
+    generations: int = 64
+    minutes: int = 60
+    hours: int = 24
+    days: int = 30
+    evidence_days: int = 30
+    max_ratio: float = 1.0
+
+    @property
+    def pin_ns(self) -> int:
+        """How long evidence keeps a generation."""
+        return self.evidence_days * _DAY_NS
+
+    @property
+    def steps(self) -> tuple[tuple[int, int], ...]:
+        """Pairs of how far back and how long a step is, of each of which one generation is kept."""
+        return (
+            (self.minutes * _MINUTE_NS, _MINUTE_NS),
+            (self.hours * _HOUR_NS, _HOUR_NS),
+            (self.days * _DAY_NS, _DAY_NS),
+        )
 
 
 class Citation(NamedTuple):

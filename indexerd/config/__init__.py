@@ -4,14 +4,13 @@ from indexerd.config.effective import effective_toml
 from indexerd.config.parse import PROJECT_FILE, parse_config, read_toml
 from indexerd.config.places import Places, absolute, default_profile, find_places, holds, make_roots, split_label
 from indexerd.config.profiles import Given, choose_profile, profiles_of
-from indexerd.config.values import Config, Durability, History, Log, Poll, Roles, RootRules, Socket
+from indexerd.config.values import Config, Durability, Log, Poll, Roles, RootRules, Socket
 
 __all__ = [
     "PROJECT_FILE",
     "Config",
     "Durability",
     "Given",
-    "History",
     "Log",
     "Places",
     "Poll",

@@ -23,8 +23,8 @@ from indexerd.config.reading import (
     read_texts,
     wrong,
 )
-from indexerd.config.values import Durability, History, Log, Poll, PollWhen, Roles
-from indexerd.model import FrontMatterKeys, MetadataValue
+from indexerd.config.values import Durability, Log, Poll, PollWhen, Roles
+from indexerd.model import FrontMatterKeys, History, MetadataValue
 
 TABLES = ("profile", "front_matter", "rules", "roles", "history", "socket", "log")
 PROFILE_KEYS = (

@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Literal, NamedTuple
 
 from indexerd.access import AccessRules
-from indexerd.model import Root, Settings
+from indexerd.model import History, Root, Settings
 
 PollWhen = Literal["auto", "always", "never"]
 # Seconds between two looks mean "always".
@@ -54,26 +54,6 @@ class Roles(NamedTuple):
     owner: tuple[str, ...] = ()
     users: tuple[tuple[str, tuple[str, ...]], ...] = ()
     groups: tuple[tuple[str, tuple[str, ...]], ...] = ()
-
-
-class History(NamedTuple):
-    """How many older generations are kept with their text, so that evidence can be replayed.
-
-    Attributes:
-        generations: The newest so many.
-        minutes: One a minute for so many minutes.
-        hours: One an hour for so many hours.
-        days: One a day for so many days.
-        evidence_days: Days that a generation named by evidence is kept.
-        max_ratio: All of it at most so many times the live text; 0 keeps none.
-    """
-
-    generations: int = 64
-    minutes: int = 60
-    hours: int = 24
-    days: int = 30
-    evidence_days: int = 30
-    max_ratio: float = 1.0
 
 
 class Socket(NamedTuple):

@@ -8,7 +8,6 @@ from indexerd.store.opening import open_past, open_reader, open_store
 from indexerd.store.parts import LiveSegment
 from indexerd.store.prepared import PreparedGeneration
 from indexerd.store.recover import OpeningReport
-from indexerd.store.retention import History
 from indexerd.store.slots import Change, KnownRoot, add_roots, form_roots
 from indexerd.store.snapshot import Snapshot
 from indexerd.store.statistics import StoreStatistics
@@ -20,7 +19,6 @@ __all__ = [
     "DeletedDocument",
     "Erased",
     "GenerationInfo",
-    "History",
     "KnownRoot",
     "LiveSegment",
     "MergeProcess",

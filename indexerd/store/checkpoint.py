@@ -15,11 +15,12 @@ from collections.abc import Mapping
 
 from indexerd.clock import BackOff
 from indexerd.errors import CorruptionError, DurabilityUnknownError
+from indexerd.model import History
 from indexerd.ports import Clock, StoreFilesystem
 from indexerd.store.durability import Durability
 from indexerd.store.ledger import Ledger
 from indexerd.store.manifest import FileRef
-from indexerd.store.retention import History, history_limit_bytes, plan_retention
+from indexerd.store.retention import history_limit_bytes, plan_retention
 from indexerd.store.rewrite import rewritten
 from indexerd.store.segment import Segment
 from indexerd.store.staging import Staging

@@ -10,13 +10,15 @@ See: docs/on-disk-format.md (envelope).
 """
 
 import struct
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypeVar
 
 import msgpack  # type: ignore[import-untyped]  # it ships no type information
 
 from indexerd.digests import fast_digest
 from indexerd.errors import CorruptionError, FormatVersionError
+
+Value = TypeVar("Value")
 
 _HEAD = struct.Struct("<8sIQ")
 _CHECKSUM_BYTES = 16
@@ -89,3 +91,36 @@ def unseal(data: bytes | memoryview, magic: bytes, version: int, where: str) -> 
     if found_version != version:
         raise FormatVersionError(where, found_version, version)
     return view[_HEAD.size : -_CHECKSUM_BYTES]
+
+
+def decode(  # noqa: PLR0913 - the kind of file, by name
+    data: bytes | memoryview,
+    where: str,
+    *,
+    magic: bytes,
+    version: int,
+    build: Callable[[Any], Value],
+    problems: Callable[[Value], Sequence[str]],
+) -> Value:
+    """Return what an envelope holds.
+
+    Args:
+        data: The file.
+        where: Its name.
+        magic: The kind of file.
+        version: The format version that is known.
+        build: Makes the value; `TypeError` and `ValueError` say that this is none.
+        problems: Its broken invariants.
+
+    Raises:
+        CorruptionError: Damaged, or whole but breaking an invariant.
+        FormatVersionError: Of another format version.
+    """
+    packed = unpack(unseal(data, magic, version, where), where)
+    try:
+        value = build(packed)
+    except (TypeError, ValueError) as error:
+        raise CorruptionError(where, f"not of its kind: {error}") from error
+    for problem in problems(value):
+        raise CorruptionError(where, problem)
+    return value

@@ -11,8 +11,7 @@ See: docs/on-disk-format.md (manifest).
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from indexerd.errors import CorruptionError
-from indexerd.store.codec import pack, seal, unpack, unseal
+from indexerd.store.codec import decode, pack, seal
 from indexerd.store.layout import FileName, Kind
 
 MAGIC = b"IDXDMANI"
@@ -117,14 +116,7 @@ def decode_manifest(data: bytes | memoryview, where: str) -> Manifest:
         CorruptionError: Damaged, or whole but breaking an invariant.
         FormatVersionError: Of another format version.
     """
-    value = unpack(unseal(data, MAGIC, FORMAT_VERSION, where), where)
-    try:
-        manifest = _manifest(value)
-    except (TypeError, ValueError) as error:
-        raise CorruptionError(where, f"not a manifest: {error}") from error
-    for problem in manifest_problems(manifest):
-        raise CorruptionError(where, problem)
-    return manifest
+    return decode(data, where, magic=MAGIC, version=FORMAT_VERSION, build=_manifest, problems=manifest_problems)
 
 
 def manifest_problems(manifest: Manifest) -> tuple[str, ...]:

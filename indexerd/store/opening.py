@@ -11,7 +11,7 @@ See: docs/consistency.md (recovery), docs/on-disk-format.md (identity).
 from collections.abc import Sequence
 
 from indexerd.errors import CorruptionError, ForeignStoreError, StoreLockedError
-from indexerd.model import Root
+from indexerd.model import History, Root
 from indexerd.ports import Clock, StoreFilesystem
 from indexerd.store.durability import Durability
 from indexerd.store.history import Past
@@ -20,7 +20,7 @@ from indexerd.store.ledger import Numbers, Origin
 from indexerd.store.manifest import UNKNOWN_VERSIONS, Versions
 from indexerd.store.merge_process import MergeProcess
 from indexerd.store.recover import Found, look, slot_marks
-from indexerd.store.retention import DEFAULT_HISTORY, History
+from indexerd.store.retention import DEFAULT_HISTORY
 from indexerd.store.slots import KnownRoot, Slot, add_roots
 from indexerd.store.snapshot import Snapshot
 from indexerd.store.staging import Staging

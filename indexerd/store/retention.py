@@ -9,53 +9,17 @@ See: docs/operations.md (history).
 """
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
+from indexerd.model import History
 from indexerd.store.slots import KeptGeneration
 
 File = TypeVar("File", bound=Hashable)
 
-_MINUTE_NS = 60 * 10**9
-_HOUR_NS = 60 * _MINUTE_NS
-_DAY_NS = 24 * _HOUR_NS
 # A handful of notes would otherwise have no history at all: one generation's files can exceed their text.
 MIN_LIMIT_BYTES = 4 << 20
 # A slot names every kept generation, and is written with each publish: it must stay small (see `codec`).
 MAX_PINNED = 8192
-
-
-class History(NamedTuple):
-    """Which older generations are kept.
-
-    Attributes:
-        generations: The newest so many.
-        minutes: One a minute for so many minutes.
-        hours: One an hour for so many hours.
-        days: One a day for so many days.
-        evidence_days: Days that a generation named by evidence is kept.
-        max_ratio: All of it at most so many times the live text; 0 keeps none.
-    """
-
-    generations: int = 64
-    minutes: int = 60
-    hours: int = 24
-    days: int = 30
-    evidence_days: int = 30
-    max_ratio: float = 1.0
-
-    @property
-    def pin_ns(self) -> int:
-        """How long evidence keeps a generation."""
-        return self.evidence_days * _DAY_NS
-
-    @property
-    def steps(self) -> tuple[tuple[int, int], ...]:
-        """Pairs of how far back and how long a step is, of each of which one generation is kept."""
-        return (
-            (self.minutes * _MINUTE_NS, _MINUTE_NS),
-            (self.hours * _HOUR_NS, _HOUR_NS),
-            (self.days * _DAY_NS, _DAY_NS),
-        )
 
 
 DEFAULT_HISTORY = History()

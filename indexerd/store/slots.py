@@ -12,9 +12,8 @@ import itertools
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from indexerd.errors import CorruptionError
 from indexerd.model import Root
-from indexerd.store.codec import pack, seal, unpack, unseal
+from indexerd.store.codec import decode, pack, seal
 from indexerd.store.manifest import FileRef, file_ref, is_count
 
 MAGIC = b"IDXDSLOT"
@@ -114,14 +113,7 @@ def decode_slot(data: bytes | memoryview, where: str) -> Slot:
         CorruptionError: Damaged, or whole but breaking an invariant.
         FormatVersionError: Of another format version.
     """
-    value = unpack(unseal(data, MAGIC, FORMAT_VERSION, where), where)
-    try:
-        slot = _slot(value)
-    except (TypeError, ValueError) as error:
-        raise CorruptionError(where, f"not a slot: {error}") from error
-    for problem in slot_problems(slot):
-        raise CorruptionError(where, problem)
-    return slot
+    return decode(data, where, magic=MAGIC, version=FORMAT_VERSION, build=_slot, problems=slot_problems)
 
 
 def slot_problems(slot: Slot) -> tuple[str, ...]:

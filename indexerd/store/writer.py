@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import Literal
 
 from indexerd.errors import CorruptionError, DurabilityUnknownError, PublishConflictError
-from indexerd.model import SourcePath
+from indexerd.model import History, SourcePath
 from indexerd.ports import Clock, StoreFilesystem
 from indexerd.store.checkpoint import Checkpoints
 from indexerd.store.collect import collect_garbage
@@ -27,7 +27,6 @@ from indexerd.store.ledger import Ledger, Origin
 from indexerd.store.parts import Stored
 from indexerd.store.prepared import PreparedGeneration
 from indexerd.store.publish import write_manifest, write_segment
-from indexerd.store.retention import History
 from indexerd.store.segment import Segment
 from indexerd.store.slots import Change
 from indexerd.store.snapshot import Snapshot

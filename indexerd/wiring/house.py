@@ -32,7 +32,6 @@ from indexerd.service.dispatch import Service
 from indexerd.service.parts import Engine, Identity, Parts
 from indexerd.sources import SourceTree
 from indexerd.store import (
-    History,
     MergeProcess,
     OpeningReport,
     Snapshot,
@@ -226,18 +225,6 @@ def engine_of(
     )
 
 
-def history_of(config: Config) -> History:
-    """Return which older generations the store keeps."""
-    return History(
-        generations=config.history.generations,
-        minutes=config.history.minutes,
-        hours=config.history.hours,
-        days=config.history.days,
-        evidence_days=config.history.evidence_days,
-        max_ratio=config.history.max_ratio,
-    )
-
-
 def identity_of(config: Config) -> Identity:
     """Return what the owner's status says about this process."""
     return Identity(profile=config.profile, state_dir=config.state_dir, socket=config.socket.path, pid=os.getpid())
@@ -264,7 +251,7 @@ def _open_store(config: Config, patience_seconds: float) -> tuple[Store, RealSto
                 clock,
                 durability=config.durability,
                 roots=config.roots,
-                history=history_of(config),
+                history=config.history,
                 merger=MergeProcess(config.state_dir),
                 versions=VERSIONS,
             )

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from indexerd.clock import SystemClock
-from indexerd.store import History
+from indexerd.model import History
 from indexerd.store.fsio import RealStoreFilesystem
 from indexerd.store.merging import MAX_STORED
 from indexerd.store.parts import MAX_PARTS

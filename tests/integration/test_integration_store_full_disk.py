@@ -8,7 +8,7 @@ import subprocess
 import pytest
 
 from indexerd.clock import SystemClock
-from indexerd.store import History
+from indexerd.model import History
 from indexerd.store.fsio import RealStoreFilesystem
 from indexerd.store.verify import fsck
 from tests.fakes.small_stores import content, opened, publish

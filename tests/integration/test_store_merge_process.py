@@ -7,7 +7,8 @@ import pytest
 
 from indexerd.clock import SystemClock
 from indexerd.errors import CorruptionError
-from indexerd.store import History, MergeProcess, compaction, merging, open_store
+from indexerd.model import History
+from indexerd.store import MergeProcess, compaction, merging, open_store
 from indexerd.store.fsio import RealStoreFilesystem
 from indexerd.store.verify import fsck
 from tests.fakes.daemon_process import wait_for

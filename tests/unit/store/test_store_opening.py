@@ -5,8 +5,8 @@ import errno
 import pytest
 
 from indexerd.errors import CorruptionError, ForeignStoreError, FormatVersionError, StoreLockedError
-from indexerd.model import Root
-from indexerd.store import History, form_roots, open_reader, slots
+from indexerd.model import History, Root
+from indexerd.store import form_roots, open_reader, slots
 from indexerd.store.collect import QUARANTINE_FILES
 from indexerd.store.layout import Kind
 from indexerd.store.verify import fsck

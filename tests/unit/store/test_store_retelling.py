@@ -4,7 +4,9 @@ import random
 
 import pytest
 
-from indexerd.store import History, merging, retelling, retention
+from indexerd.model import History
+from indexerd.store import merging, retelling, retention
+from indexerd.store.compaction import Compaction
 from indexerd.store.manifest import FileRef, Manifest, SegmentRef
 from indexerd.store.verify import fsck
 from tests.fakes.forgetful_filesystem import ForgetfulFilesystem, killed_process
@@ -109,3 +111,24 @@ def test_few_bytes_are_not_worth_many_manifests():
     enough = retelling.LARGE_BYTES // retelling.WORTH_BYTES
     assert retelling.stretches_of([named] * enough, run) == (retelling.Stretch((), tuple(run)),)
     assert retelling.stretches_of([named] * (enough + 1), run) == ()
+
+
+def test_publishes_wait_for_one_manifest_and_one_slot_however_much_is_merged(small, monkeypatch):
+    """What a merge does under the lock that publishes take is the same for any number of generations told anew."""
+    fs = ForgetfulFilesystem()
+    store = opened(fs)
+    publish(store, CORPUS)
+    published(store, 20)
+    waited = []
+    commit = Compaction._commit
+
+    def counted(self, *given):
+        before = len(fs.operations)
+        try:
+            return commit(self, *given)
+        finally:
+            waited.extend(name for name, _ in fs.operations[before:])
+
+    monkeypatch.setattr(Compaction, "_commit", counted)
+    assert store.merge_once()
+    assert waited == ["create", "write", "create", "write", "replace"]

@@ -1,7 +1,8 @@
 """How far back history reaches."""
 
+from indexerd.model import History
 from indexerd.store.manifest import FileRef
-from indexerd.store.retention import History, history_limit_bytes, on_schedule, plan_retention
+from indexerd.store.retention import history_limit_bytes, on_schedule, plan_retention
 from indexerd.store.slots import Change, KeptGeneration
 
 RECENT = History().generations

@@ -5,8 +5,8 @@ import errno
 import pytest
 
 from indexerd.errors import GenerationError, PublishConflictError
-from indexerd.model import SourcePath
-from indexerd.store import Change, History, merging
+from indexerd.model import History, SourcePath
+from indexerd.store import Change, merging
 from indexerd.store.checkpoint import CHECKPOINT_SECONDS
 from indexerd.store.segment import merge_segments
 from indexerd.store.verify import fsck

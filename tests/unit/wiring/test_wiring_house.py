@@ -1,10 +1,8 @@
 """How a configuration becomes the parts of a watch set."""
 
-from indexerd import config, store
 from indexerd.access import AccessRules
 from indexerd.config import Config, RootRules, Socket
 from indexerd.model import Root, Settings
-from indexerd.wiring.house import history_of
 from indexerd.wiring.syncing import ignore_options
 
 
@@ -21,15 +19,3 @@ def test_a_root_says_for_itself_what_its_profile_says_for_all():
     plain, other = (ignore_options(given, root) for root in roots)
     assert (plain.hidden, plain.node_modules, plain.tagged_caches, plain.patterns) == (True, True, False, ("y/",))
     assert (other.hidden, other.node_modules, other.tagged_caches, other.patterns) == (False, True, True, ("y/", "x/"))
-
-
-def test_the_whole_schedule_of_history_reaches_the_store():
-    """Each key of [history] is the value of the same name in the store."""
-    values = dict(zip(("generations", "minutes", "hours", "days", "evidence_days"), range(1, 6), strict=True))
-    given = config.History(**values, max_ratio=0.5)
-    assert history_of(configured(history=given))._asdict() == {**values, "max_ratio": 0.5}
-
-
-def test_configuration_and_store_have_one_default_of_history():
-    """A store opened without a word about history keeps what a configuration without a word keeps."""
-    assert history_of(configured()) == store.History()
