@@ -37,12 +37,16 @@ def publish(store: Store, files: Mapping[str, str], deleted: Sequence[str] = (),
     """Prepare and publish one segment, staged before if all is replaced; give up what was prepared if that fails."""
     change = Change(len(files), 0, len(deleted))
     segment = make_segment(files, deleted)
-    one = store.stage(segment) if options.get("replace_all") else segment
-    prepared = store.prepare([one], settings=FINGERPRINT, change=change, **options)
+    staged = [store.stage(segment)] if options.get("replace_all") else []
     try:
-        return store.publish(prepared)
+        prepared = store.prepare(staged or [segment], settings=FINGERPRINT, change=change, **options)
+        try:
+            return store.publish(prepared)
+        except OSError:
+            store.abort(prepared)
+            raise
     except OSError:
-        store.abort(prepared)
+        store._staging.discard([one.ref.name for one in staged])
         raise
 
 
