@@ -163,7 +163,8 @@ class _Hearers:
 
     def tell(self, status: Status) -> bool:
         """Tell how far the index is; return whether it is still being built."""
-        building = status["state"] == "building"
+        # An index from before is no news until it was compared with the disk once.
+        building = status["state"] == "building" or status["reconciled_age_s"] is None
         progress = status["progress"]
         done = f" ({progress['done']} of {progress['total']} files)" if isinstance(progress, dict) else ""
         whole = f"{status['documents']} documents, generation {status['generation']}"

@@ -130,8 +130,8 @@ def test_watch_detached_answers_when_it_returns(home):
     assert home.sockets() == []
 
 
-def test_watch_in_the_foreground_shows_the_first_screen_and_ends_on_a_signal(home):
-    """What was found, the profile, the socket and the next commands are shown; SIGTERM ends it cleanly."""
+def first_screen(home):
+    """Start `watch` in the foreground, read what it shows, and end it by a signal; return that, status and output."""
     with subprocess.Popen(
         [sys.executable, "-m", "indexerd", "watch", str(home.docs)],
         stdout=subprocess.PIPE,
@@ -145,10 +145,27 @@ def test_watch_in_the_foreground_shows_the_first_screen_and_ends_on_a_signal(hom
             shown += line
         process.send_signal(signal.SIGTERM)
         out, _ = process.communicate(timeout=30)
+    return shown, process.returncode, out
+
+
+def test_watch_in_the_foreground_shows_the_first_screen_and_ends_on_a_signal(home):
+    """What was found, the profile, the socket and the next commands are shown; SIGTERM ends it cleanly."""
+    shown, status, out = first_screen(home)
     assert b"3 documents in" in shown
     assert b"socket" in shown
     assert b"indexerd query" in shown
-    assert (process.returncode, out) == (0, b"")
+    assert (status, out) == (0, b"")
+
+
+def test_the_first_screen_of_a_later_start_tells_what_is_there_now(home):
+    """An index from before is compared with the disk first: what came, what went, what cannot be indexed."""
+    first_screen(home)
+    home.write("binary.md", b"\0" * 9)
+    home.write("new.md", "# New\n")
+    home.write("newer.md", "# Newer\n")
+    shown, *_ = first_screen(home)
+    assert b"5 documents in" in shown
+    assert b"1 file skipped" in shown
 
 
 def test_a_second_daemon_on_the_same_roots_is_refused_as_busy(watched):
