@@ -55,6 +55,7 @@ _PROBLEM_REMEDIES = {
     "state_directory_lost": "nothing, it is made anew; if another store lies there, move that away or restart",
     "socket_lost": "nothing, it is made anew; if something else stands there, remove it",
     "upkeep_failed": "free space, or whatever it names; it is tried again by itself",
+    "merge_failed": "free space, or whatever it names; it is tried again by itself",
 }
 # What kernels and file systems keep back, and room for a few publishes of a large folder.
 _ENOUGH_BYTES = 128 << 20
