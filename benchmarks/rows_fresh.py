@@ -4,7 +4,7 @@ The load: one document whose every line carries a stamp is saved ten times a sec
 place in turn. Meanwhile one client asks in turn for its stable term and for the stamp that was saved last. An answer is
 stale if the text it shows carries a stamp older than the last save that was complete before the question; a hole if the
 document is not in it. A miss is a stamp that was saved before the question, and not replaced before the answer, and
-was not found.
+was not found. The lag is the time from the end of a save to the end of the first answer that shows it or a later one.
 
 The engines have no watcher of their own: a process of ours walks the folder over and over and replaces what has
 changed, as a program that embeds them would. recoll runs its own monitor and shows the file as it is. The client takes
@@ -34,6 +34,8 @@ class Editor(threading.Thread):
     def __init__(self, path: Path) -> None:
         super().__init__()
         self.path, self.saved, self.saving, self.ended = path, 0, False, threading.Event()
+        self.waiting: dict[int, float] = {}
+        self.lags: list[float] = []
         self.save(0)
 
     def save(self, stamp: int) -> None:
@@ -45,8 +47,18 @@ class Editor(threading.Thread):
             temporary = self.path.with_name(f".{self.path.name}.tmp")
             temporary.write_text(text)
             temporary.replace(self.path)
+        self.waiting[stamp] = time.perf_counter()
         self.saved = stamp
         self.saving = False
+
+    def shown(self, text: str | None) -> list[int]:
+        """Return the stamps of a text, and note how long each save that it covers has waited to be shown."""
+        words = (text or "").split()
+        stamps = [int(word[5:]) for word in words if word.startswith("stamp") and word[5:].isdigit()]
+        now, newest = time.perf_counter(), max(stamps, default=-1)
+        for stamp in [one for one in list(self.waiting) if one <= newest]:
+            self.lags.append(now - self.waiting.pop(stamp))
+        return stamps
 
     def run(self) -> None:
         while not self.ended.wait(EVERY_SECONDS):
@@ -160,7 +172,7 @@ def row_fresh(files, place):
     for tool in tools:
         own = place / f"place-{tool.name}"
         own.mkdir()
-        yield measure(tool, files[:AROUND], own)
+        yield from measure(tool, files[:AROUND], own)
     if Recoll not in tools:
         yield Line("recoll", "absent", "")
 
@@ -181,19 +193,23 @@ def measure(tool, files, place):
     editor.ended.set()
     editor.join()
     running.close()
-    return Line(
+    lags, never = editor.lags or [float("nan")], len(editor.waiting)
+    yield Line(
         f"{tool.name}: of {counts['asked']} answers stale / without the document",
         f"{counts['stale']} / {counts['holes']}",
-        f"of {counts['wanted']} just saved words missed {counts['misses']}, said so {counts['said']}, "
-        f"p50 {milliseconds(percentile(taken, 0.5))}",
+        f"of {counts['wanted']} just saved words missed {counts['misses']}, said so {counts['said']}",
+    )
+    yield Line(
+        f"{tool.name}: lag of a save, p50 / p99 ({len(editor.lags)} saves, {never} not shown by the end)",
+        f"{milliseconds(percentile(lags, 0.5))} / {milliseconds(percentile(lags, 0.99))}",
+        f"an answer takes {milliseconds(percentile(taken, 0.5))}",
     )
 
 
 def ask_once(running, editor, counts):
     """Ask for the stable term."""
     before = editor.saved
-    shown = running.ask("stableterm")
-    stamps = [int(word[5:]) for word in (shown or "").split() if word.startswith("stamp") and word[5:].isdigit()]
+    stamps = editor.shown(running.ask("stableterm"))
     counts["asked"] += 1
     counts["holes"] += not stamps
     counts["stale"] += bool(stamps) and min(stamps) < before
@@ -205,6 +221,7 @@ def ask_newest(running, editor, counts):
     before, start = editor.saved, time.perf_counter()
     shown = running.ask(f"stamp{before}")
     took = time.perf_counter() - start
+    editor.shown(shown)
     if editor.saved == before and not editor.saving:
         counts["wanted"] += 1
         is_missed = shown is None or f"stamp{before}" not in shown.split()

@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from tests.fakes.inotify_limits import limit, watches_in_use
+from tests.fakes.inotify_limits import few_watches, may_have_few_watches
 from tests.fakes.watched_notes import Notes
 
 IS_LARGE = os.environ.get("INDEXERD_TEST_SIZE") == "large"
@@ -45,18 +45,16 @@ def test_what_was_saved_is_found_by_the_next_question(tmp_path):
         notes.close()
 
 
-@pytest.mark.root
-@pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
+@pytest.mark.skipif(not may_have_few_watches(), reason="needs user namespaces")
 def test_what_was_saved_where_nothing_is_watched_is_found_too(tmp_path):
     """With the limit of watches reached, the question itself looks into the folders that report nothing."""
     notes, chance = Notes(tmp_path), random.Random(9)
     for number in range(20):
         notes.write(f"known{number}/n.md", "text\n")
     try:
-        with limit("max_user_watches", watches_in_use() + 8):
-            notes.start()
-            assert [wrong for number in range(PAIRS // 10) if (wrong := pair(notes, number, chance))] == []
-            assert {problem["code"] for problem in notes.status()["problems"]} == {"watch_limit"}
+        notes.start(through=few_watches(8))
+        assert [wrong for number in range(PAIRS // 10) if (wrong := pair(notes, number, chance))] == []
+        assert {problem["code"] for problem in notes.status()["problems"]} == {"watch_limit"}
         assert_nothing_left(notes)
     finally:
         notes.close()
