@@ -11,8 +11,9 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
+from indexerd.grounding.exacts import exacts
 from indexerd.grounding.sentences import Span, sentences
-from indexerd.grounding.values import quantities
+from indexerd.grounding.values import dates, quantities
 
 
 class Mark(NamedTuple):
@@ -61,6 +62,13 @@ _CODE: Final = re.compile(r"(?P<ticks>`+)(?!`)[^\n]*?(?<!`)(?P=ticks)(?!`)")
 _FENCED: Final = re.compile(r" {0,3}(?:```|~~~)")
 _EDGES: Final = re.compile(r"^(?:\s*(?:[-*+•>]|\(?\d{1,3}[.)]|#{1,6})\s+)+|^\s*\||\|\s*$|^[*_]{1,3}|[*_]{1,3}$")
 _RULE: Final = re.compile(r"[\s|:*_=-]*")
+# The verbs of most sentences that give a value.
+_STATES: Final = re.compile(
+    r"\b(?:is|are|was|were|has|equals?|costs?|takes?|uses|runs|lasts|listens|must be|can be|will be)\b|[是为达]"
+)
+_ASKS: Final = re.compile(r"\s*(?:how|what|why|when|where|which|who)\b", re.IGNORECASE)
+# A courtesy before a statement, up to its comma or colon.
+_LEAD: Final = re.compile(r"[^,.:!，。：！]*[,.:!，。：！]\s*")
 _QUESTION: Final = re.compile(r"[?？][\"'”’)\]]*$")
 # Courtesies, and remarks about the answer itself: nothing in them is a statement about the subject.
 _REMARK: Final = re.compile(
@@ -160,9 +168,17 @@ def _bare(text: str) -> str:
 
 
 def _is_claim(piece: str, text: str) -> bool:
-    if piece.lstrip().startswith("#") or _RULE.fullmatch(text) or _QUESTION.search(text):
+    if _RULE.fullmatch(text) or _QUESTION.search(text) or text.endswith((":", "：")) or abstains(text):
         return False
-    return not (text.endswith((":", "：")) or _REMARK.match(text) or abstains(text))
+    if piece.lstrip().startswith("#"):
+        return _gives_value(text)
+    return not _REMARK.match(text) or _gives_value(_LEAD.sub("", text, count=1))
+
+
+def _gives_value(text: str) -> bool:
+    """Whether a heading, or what follows a courtesy, is a sentence that gives a value: that can be right or wrong."""
+    states = text.endswith((".", "。", "!", "！")) or _STATES.search(text)
+    return bool(states and not _ASKS.match(text) and (quantities(text) or dates(text) or exacts(text)))
 
 
 def abstains(text: str) -> bool:

@@ -113,5 +113,5 @@ def _ends(text: str, begin: int, match: "re.Match[str]") -> bool:
     if last in _ABBREVIATIONS or (len(last) == 1 and last.isalpha() and text[match.start() - 1].isupper()):
         return False
     following = text[match.end() : match.end() + 40].lstrip()
-    is_number_of_item = bool(_LISTED.fullmatch(text[begin : match.end()] + " "))
+    is_number_of_item = bool(_LISTED.fullmatch(text[begin : match.end()].lstrip("# ") + " "))
     return not is_number_of_item and not following[:1].islower()

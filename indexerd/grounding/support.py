@@ -16,9 +16,10 @@ from functools import lru_cache
 from typing import Final, Literal, NamedTuple
 
 from indexerd.analysis import analyze_query
-from indexerd.grounding.exacts import Exact, exacts
+from indexerd.grounding.bindings import Bound, Value, bound, misplaced
+from indexerd.grounding.exacts import Exact, exacts, part_key
 from indexerd.grounding.sentences import sentences
-from indexerd.grounding.values import Quantity, dates, denies, directions, names, quantities
+from indexerd.grounding.values import Date, Quantity, dates, denies, directions, names, quantities
 
 Band = Literal["supported", "partial", "not_found", "not_a_claim"]
 
@@ -97,6 +98,9 @@ _PERSONAL: Final = re.compile(
     r"|\b(?:my|me|you|your|you're)\b",
     re.IGNORECASE,
 )
+_CALENDAR: Final = "calendar"
+_DAYS: Final = frozenset((_CALENDAR, "date", "year"))
+_YEARS: Final = range(1500, 2101)
 _CJK: Final = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _ASKS: Final = re.compile("什么|多少|哪|谁|吗|呢|几|如何|怎么|怎样|为何|是否|何时|何地")
 _SET_ASIDE: Final = re.compile(
@@ -182,6 +186,7 @@ class _Passages:
         self._text = "\n".join(passages)
         self._values = {quantity.value for quantity in quantities(self._text)}
         self._grams: dict[int, list[frozenset[str]]] = {}
+        self._bound: list[Bound] | None = None
 
     def features(self, claim: str) -> Features:
         """Measure a claim."""
@@ -214,12 +219,15 @@ class _Passages:
         )
 
     def reasons(self, claim: str) -> tuple[Reason, ...]:
-        """Return what of a claim is in no passage."""
+        """Return what of a claim is in no passage, or said there of something else."""
+        numbers, days = [*self._missing_numbers(claim)], [*self._missing_dates(claim)]
+        for one in misplaced(_bound(claim, self._language), self._bound_there()):
+            (days if one.kind in _DAYS else numbers).append(claim[one.start : one.end])
         found = (
             Reason("terms", tuple(self._missing_terms(claim))),
-            Reason("numbers", tuple(self._missing_numbers(claim))),
+            Reason("numbers", tuple(dict.fromkeys(numbers))),
             Reason("units", tuple(self._other_units(claim))),
-            Reason("dates", tuple(self._missing_dates(claim))),
+            Reason("dates", tuple(dict.fromkeys(days))),
             Reason("names", tuple(name for name in names(claim) if name.lower() not in self._text.lower())),
             Reason("polarity", tuple(self._polarity(claim))),
         )
@@ -239,11 +247,24 @@ class _Passages:
 
     def _missing_numbers(self, claim: str) -> Iterable[str]:
         yield from (claim[one.start : one.end] for one in _counted(claim) if one.value not in self._values)
-        yield from (claim[one.start : one.end] for one in self._missing_exact(claim) if not one.is_date)
+        for one in self._missing_exact(claim):
+            if one.kind != _CALENDAR and not _within(one, dates(claim)):
+                yield claim[one.start : one.end]
 
     def _missing_exact(self, claim: str) -> Iterable[Exact]:
         held = {one.key for one in exacts(self._text)}
-        return (one for one in exacts(claim) if one.key not in held)
+        held |= {part_key(one.value / 100) for one in quantities(self._text) if one.unit == "%"}
+        return (one for one in exacts(claim) if one.key not in held and one.kind != "rate")
+
+    def _bound_there(self) -> list[Bound]:
+        if self._bound is None:
+            # Far apart: what stands beside something stands in the same passage.
+            self._bound = [
+                one._replace(sentence=one.sentence + number * len(self._text))
+                for number, passage in enumerate(self._passages)
+                for one in _bound(passage, self._language)
+            ]
+        return self._bound
 
     def _other_units(self, claim: str) -> Iterable[str]:
         for one in quantities(claim):
@@ -254,10 +275,9 @@ class _Passages:
     def _missing_dates(self, claim: str) -> Iterable[str]:
         known = dates(self._text)
         yield from (claim[one.start : one.end] for one in dates(claim) if not any(map(one.agrees, known)))
-        # A month within a date is compared with it.
-        spans = [(one.start, one.end) for one in dates(claim)]
         for one in self._missing_exact(claim):
-            if one.is_date and not any(start <= one.start and one.end <= end for start, end in spans):
+            # A month within a date is compared with it.
+            if one.kind == _CALENDAR and not _within(one, dates(claim)):
                 yield claim[one.start : one.end]
 
     def _polarity(self, claim: str) -> Iterable[str]:
@@ -328,7 +348,22 @@ def _words(text: str, language: str) -> tuple[tuple[int, int, str], ...]:
 
 def _counted(text: str) -> tuple[Quantity, ...]:
     """Return the quantities that are no part of a time of day, a version or an address."""
-    inside = [(one.start, one.end) for one in exacts(text)]
-    return tuple(
-        one for one in quantities(text) if not any(start <= one.start and one.end <= end for start, end in inside)
-    )
+    inside = exacts(text)
+    return tuple(one for one in quantities(text) if not _within(one, inside))
+
+
+def _within(one: Quantity | Exact | Date, others: Iterable[Exact | Date]) -> bool:
+    return any(other.start <= one.start and one.end <= other.end for other in others)
+
+
+def _bound(text: str, language: str) -> tuple[Bound, ...]:
+    """Return the values of a text with what they are said of; a date is one value."""
+    days = dates(text)
+    values = [Value("date", one.parts, one.start, one.end) for one in days]
+    values += [Value(one.kind, one.key, one.start, one.end) for one in exacts(text) if not _within(one, days)]
+    values += [
+        Value(one.unit or ("year" if one.value in _YEARS else ""), one.value, one.start, one.end)
+        for one in _counted(text)
+        if not _within(one, days)
+    ]
+    return bound(text, values, _words(text, language))

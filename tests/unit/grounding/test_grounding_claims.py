@@ -53,6 +53,27 @@ def test_a_statement_that_begins_like_a_courtesy_is_still_a_claim(text):
     assert [one.is_claim for one in statements(text)] == [True]
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "# The port is 4711.", "# The port is 4711", "## 端口是4711", "# Released on 5 March 2024.",
+        "Sure, the port is 4711.", "Yes, the port is 4711!", "Here is the answer: the port is 4711.",
+        "好的，端口是4711。",
+    ],
+)  # fmt: skip
+def test_a_value_does_not_slip_through_as_a_heading_or_behind_a_courtesy(text):
+    """A sentence that gives one can be right or wrong wherever it stands."""
+    assert [one.is_claim for one in statements(text)] == [True]
+
+
+@pytest.mark.parametrize(
+    "text", ["# 3 ways to have fun", "# Step 2", "# 1. Overview", "# How the 3 parts are made", "Here are the 3 facts:"]
+)
+def test_a_number_alone_makes_no_claim_of_a_heading(text):
+    """Nor of a line that leads to a list."""
+    assert [one.is_claim for one in statements(text)] == [False]
+
+
 def test_offsets_are_those_of_the_answer():
     """A statement's span holds its text and its marks."""
     text = "Intro:\n\n- Alpha is one [S1]. Beta. [S2]\n"

@@ -98,6 +98,10 @@ def test_any_claim_and_passages_give_a_score_between_nought_and_one(claim, passa
         ("The temperature is minus 5 °C.", "The temperature is 5 °C."),
         ("员工每年享有两周带薪年假。", "员工每年享有十五天带薪年假。"),
         ("It can be undone.", "It cannot be undone."),
+        ("It is the third release.", "It is the second release."),
+        ("这是第三个版本。", "这是第二个版本。"),
+        ("The build takes an hour.", "The build takes two hours."),
+        ("Half of the servers failed.", "A third of the servers failed."),
         ("Revenue fell by 12 % in 2023.", "Revenue rose by 12 % to $4.2 million in 2023."),
     ],
 )
@@ -112,3 +116,52 @@ def test_one_time_of_day_in_two_notations_is_one():
     """Nothing exact is missing."""
     assert not {"numbers", "dates"} & set(reasons("The meeting is at 14:00.", ["The meeting is at 2 p.m."]))
     assert "numbers" not in reasons("销售额增长百分之十二。", ["销售额增长12%。"])
+
+
+TEAM = "The team has two developers and three testers."
+PAID = "Meals are paid up to 100 yuan a day, lodging up to 300 yuan a night."
+
+
+@pytest.mark.parametrize(
+    ("claim", "passage", "swapped"),
+    [
+        ("The team has three developers and two testers.", TEAM, ("three", "two")),
+        ("There are three developers.", TEAM, ("three",)),
+        ("Lodging is paid up to 100 yuan a night.", PAID, ("100 yuan",)),
+        ("Meals are paid up to 300 yuan.", PAID, ("300 yuan",)),
+        ("团队有三名开发人员和两名测试人员。", "团队有两名开发人员和三名测试人员。", ("三", "两")),
+        ("住宿上限为每晚100元。", "住宿上限为每晚400元，餐饮上限为每天100元。", ("100元",)),
+        ("Restores run at 02:00.", "Backups run at 02:00 and restores run at 03:00.", ("02:00",)),
+        ("There are 3 developers.", "- developers: 2\n- testers: 3\n- writers: 4", ("3",)),
+        (
+            "A taxi is paid up to 300 yuan.",
+            "| Bed | 300 yuan |\n| Meal | 100 yuan |\n| Taxi | 50 yuan |",
+            ("300 yuan",),
+        ),
+        ("Alpha has 7 items.", "Alpha has 5 items. Beta has 7 items.", ("7",)),
+        ("Version 3 listens on port 8080.", "Version 2 listens on port 8080, version 3 on port 9090.", ("3", "8080")),
+    ],
+)
+def test_a_right_number_of_the_wrong_thing_is_named(claim, passage, swapped):
+    """The passage holds the number, and gives another one for what the claim speaks of."""
+    assert reasons(claim, [passage])["numbers"] == swapped
+    assert support_of(claim, [passage]).band != "supported"
+
+
+@pytest.mark.parametrize(
+    ("claim", "passage"),
+    [
+        ("There are three testers and two developers.", TEAM),
+        ("Up to 300 yuan a night are paid for lodging.", PAID),
+        ("5 servers failed.", "5 of the 10 servers failed."),
+        ("The company grew to 700 staff.", "The company had 500 staff in 2019. It grew to 700 staff by 2021."),
+        ("Version 3 listens on port 9090.", "Version 2 listens on port 8080, version 3 on port 9090."),
+        ("In 1882 the city made a fire service.", "In 1882, the city made a fire service, and in 1974 an ambulance."),
+        ("The third stage takes an hour.", "Stage one takes 2 hours. The 3rd stage takes one hour."),
+        ("Half of them failed.", "50 % of them failed."),
+        ("It costs 300 yuan a week.", "It costs 300 yuan weekly."),
+    ],
+)
+def test_a_right_number_of_the_right_thing_is_not(claim, passage):
+    """In another order, with words left out, in another notation."""
+    assert not {"numbers", "dates"} & set(reasons(claim, [passage]))

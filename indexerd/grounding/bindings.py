@@ -1,0 +1,138 @@
+"""Which of a text's exact values is said of what: right numbers on the wrong thing are told from right ones.
+
+Owns: the words that a value is bound to, and when a passage gives them another value.
+Knows nothing of: scores, bands, how values are read.
+Invariants: 1. a value that a passage gives for all of the claim's words is never misplaced. 2. only values of one
+    kind stand in each other's place.
+Purity: pure.
+See: docs/grounding.md (values).
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final, NamedTuple
+
+from indexerd.grounding.sentences import Span, sentences
+
+
+class Value(NamedTuple):
+    """An exact value: of which kind, what it is compared by, and where it stands."""
+
+    kind: str
+    key: object
+    start: int
+    end: int
+
+
+class Bound(NamedTuple):
+    """A value, the words that it is said of, the words before its clause, and the number of its sentence."""
+
+    value: Value
+    words: frozenset[str]
+    before: frozenset[str]
+    sentence: int
+
+
+Word = tuple[int, int, str]
+
+_CLAUSE_END: Final = re.compile(
+    r"[,;:](?!\d)|[.!?|](?=\s)|[(（)），；：、。！？]|\b(?:and|or|but|while|whereas)\b|和|与|而", re.IGNORECASE
+)
+# What follows a value at once is its own: `two senior testers`, 三名测试人员.
+_OWN_WORDS: Final = 3
+_OWN_CHARACTERS: Final = 6
+_CJK: Final = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
+_LISTED: Final = re.compile(r"[-*+•|]|\(?\d{1,3}[.)]\s")
+# It speaks of what the sentence before speaks of.
+_PRONOUN: Final = re.compile(r"(?:it|its|they|their|he|his|she|her|this|these|there)\b|[它他她其该]", re.IGNORECASE)
+_NEAR: Final = 1
+_JOINT: Final = re.compile(r"[\s-]*")
+
+
+def bound(text: str, values: Iterable[Value], words: Iterable[Word]) -> tuple[Bound, ...]:
+    """Return the values of a text with the words of their clauses.
+
+    Clauses between those of two values belong to both. Where a clause has several values, what follows one at once is
+    its own, and all else is said of each.
+    """
+    ordered = sorted(values, key=lambda one: one.start)
+    if not ordered:
+        return ()
+    said = [word for word in words if not any(word[0] < one.end and one.start < word[1] for one in ordered)]
+    found, number, before, is_listed = list[Bound](), 0, list[Word](), False
+    for span in sentences(text):
+        # The items of a list, and the rows of a table, stand beside each other like the parts of one sentence.
+        was_listed, is_listed = is_listed, bool(_LISTED.match(text, span.start))
+        number += not (was_listed and is_listed)
+        own = [word for word in said if span.start <= word[0] < span.end]
+        own = [*before, *own] if _PRONOUN.match(text, span.start) else own
+        inside = [one for one in ordered if span.start <= one.start < span.end]
+        for clause, reach in _clauses(text, span, inside, own):
+            said_there = [word for word in own if word[0] < span.start or reach.start <= word[0] < reach.end]
+            found += _within(text, clause, said_there, own, number)
+        before = own
+    return tuple(found)
+
+
+def _clauses(
+    text: str, span: Span, values: Sequence[Value], words: Sequence[Word]
+) -> Iterator[tuple[list[Value], Span]]:
+    """Part the values of a sentence by clauses that say something, each with its reach."""
+    start, clause = span.start, list(values[:1])
+    for value in values[1:]:
+        ends = list(_CLAUSE_END.finditer(text, clause[-1].end, value.start))
+        if ends and _has_word(words, start, ends[0].start()) and _has_word(words, ends[-1].end(), span.end):
+            yield clause, Span(start, ends[-1].start() if len(ends) > 1 else ends[0].start())
+            start, clause = ends[0].end(), []
+        clause.append(value)
+    if clause:
+        yield clause, Span(start, span.end)
+
+
+def _has_word(words: Sequence[Word], start: int, end: int) -> bool:
+    return any(start <= at < end for at, _, _ in words)
+
+
+def _within(
+    text: str, values: Sequence[Value], words: Sequence[Word], sentence: Sequence[Word], number: int
+) -> Iterator[Bound]:
+    owned = [_own(text, value, words) for value in values]
+    for at in range(len(values) - 2, -1, -1):
+        owned[at] = owned[at] or owned[at + 1]
+    shared = frozenset(words) - frozenset[Word]().union(*owned)
+    for value, own in zip(values, owned, strict=True):
+        before = frozenset(term for start, _, term in sentence if start < value.start)
+        beside = {str(other.key) for other in values if other.key != value.key}
+        yield Bound(value, frozenset({term for _, _, term in (*shared, *own)} | beside), before, number)
+
+
+def _own(text: str, value: Value, words: Sequence[Word]) -> frozenset[Word]:
+    """Return the words that follow a value with nothing between."""
+    own, end = list[Word](), value.end
+    for word in words:
+        if word[0] < value.end:
+            continue
+        is_near = word[0] < value.end + _OWN_CHARACTERS if _CJK.match(word[2]) else len(own) < _OWN_WORDS
+        if not is_near or (word[0] > end and not _JOINT.fullmatch(text, end, word[0])):
+            break
+        own.append(word)
+        end = max(end, word[1])
+    return frozenset(own)
+
+
+def misplaced(claim: Iterable[Bound], passages: Sequence[Bound]) -> Iterator[Value]:
+    """Yield the values that passages hold, but of something else.
+
+    So it is where another value stands near, and that one is said of more of the claim's words: of all that the claim's
+    value is said of there, save what both sentences' beginnings lend it, and of further ones.
+    """
+    for value, words, _, _ in claim:
+        alike = [one for one in passages if one.value.kind == value.kind]
+        same = [one for one in alike if one.value.key == value.key]
+        told = frozenset[str]().union(*(words & one.words for one in same))
+        for other in alike if same else ():
+            more = words & other.words
+            is_near = any(abs(one.sentence - other.sentence) <= _NEAR for one in same)
+            if other.value.key != value.key and is_near and len(more) > len(told) and told <= more | other.before:
+                yield value
+                break
