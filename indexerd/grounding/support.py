@@ -10,7 +10,7 @@ See: docs/grounding.md (support), benchmarks/bench_grounding.py for the figures.
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, Literal, NamedTuple
@@ -100,6 +100,9 @@ _PERSONAL: Final = re.compile(
 )
 _CALENDAR: Final = "calendar"
 _DAYS: Final = frozenset((_CALENDAR, "date", "year"))
+# What the weights were fitted without.
+_NO_COUNT: Final = frozenset(("clock", "code", "part", "calendar"))
+_EXACT_KINDS: Final = _NO_COUNT | {"order", "span", "rate"}
 _YEARS: Final = range(1500, 2101)
 _CJK: Final = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _ASKS: Final = re.compile("什么|多少|哪|谁|吗|呢|几|如何|怎么|怎样|为何|是否|何时|何地")
@@ -200,7 +203,7 @@ class _Passages:
             terms=_share(wanted, self._all_terms),
             pairs=_share(_grams(asked, 2), frozenset().union(*self._grams_of(2))),
             letters=max(_held(self._grams_of(_run(claim)), _grams(claim, _run(claim)), together=2)),
-            number=float(any(one.value not in self._values for one in _counted(claim))),
+            number=float(any(one.value not in self._values for one in _counted(claim, _NO_COUNT))),
             names=float(min(missing_names, 3)),
             opposite=float((rises and best_falls and not best_rises) or (falls and best_rises and not best_falls)),
             length=math.log(len(self._sentences) + 1),
@@ -346,9 +349,9 @@ def _words(text: str, language: str) -> tuple[tuple[int, int, str], ...]:
     return tuple((word.start, word.end, word.stems[0]) for word in telling)
 
 
-def _counted(text: str) -> tuple[Quantity, ...]:
-    """Return the quantities that are no part of a time of day, a version or an address."""
-    inside = exacts(text)
+def _counted(text: str, apart: Container[str] = _EXACT_KINDS) -> tuple[Quantity, ...]:
+    """Return the quantities that are no part of what is exact in another way: a time of day, a place in an order."""
+    inside = [one for one in exacts(text) if one.kind in apart]
     return tuple(one for one in quantities(text) if not _within(one, inside))
 
 
