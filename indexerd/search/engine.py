@@ -316,7 +316,7 @@ class _Search:
         made = evidence_set(
             request.text, items, base.unmatched, request.budget_chars, request.budget_tokens, most=request.k
         )
-        given = {block.chunk_id: block for block in made.blocks}
+        given, unfit = {block.chunk_id for block in made.blocks}, {one.citation for one in made.omitted}
         kept = [hit._replace(n=n) for n, hit in enumerate((h for h in hits if h.chunk_id in given), start=1)]
         counts = Counter(base.rejected_counts)
         rejected = list(base.rejected)
@@ -328,9 +328,8 @@ class _Search:
             if hit.chunk_id in given:
                 placed += 1
             else:
-                code: RejectionCode = (
-                    "budget_exceeded" if hit.chunk_id in {i.chunk_id for i in items} else "duplicate_evidence"
-                )
+                # What is in another hit's block is there already.
+                code: RejectionCode = "budget_exceeded" if hit.citation in unfit else "duplicate_evidence"
                 counts[code] += 1
                 rejected.append(Rejected(hit.chunk_id, hit.source_path, code, REASONS[code]))
         return base._replace(

@@ -9,6 +9,7 @@ See: docs/evidence.md.
 """
 
 import re
+from collections import deque
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
@@ -99,7 +100,7 @@ class Item(NamedTuple):
     """One passage that was chosen: the block's content, and where it comes from.
 
     Attributes:
-        narrow: The passage without context, tried when the wide one does not fit; None if they are the same.
+        parts: The passages in it without context, tried one by one when the whole does not fit; none if it is one.
     """
 
     n: int
@@ -110,7 +111,7 @@ class Item(NamedTuple):
     heading_path: tuple[str, ...]
     columns: str
     text: str
-    narrow: "Item | None" = None
+    parts: tuple["Item", ...] = ()
 
 
 class Budget:
@@ -145,15 +146,17 @@ def evidence_set(  # noqa: PLR0913 - one for each thing that decides about it
         raise BudgetError(f"the budget cannot hold the guard, which takes {needed}")
     blocks: list[Block] = []
     omitted: list[Omitted] = []
-    for item in items:
-        if most and len(blocks) == most:
-            break
-        block = _fitting(item, len(blocks) + 1, budget)
-        if block is None:
-            smallest = item.narrow or item
-            omitted.append(Omitted(smallest.citation, len(_rendered(smallest, len(blocks) + 1)), "budget_exceeded"))
+    waiting = deque(items)
+    while waiting and not (most and len(blocks) == most):
+        item = waiting.popleft()
+        label = f"S{len(blocks) + 1}"
+        rendered = render_block(Passage(label, _short(item.citation), item.heading_path, item.columns, item.text))
+        if budget.take(_SEPARATOR + rendered):
+            blocks.append(_block(label, item, rendered))
+        elif item.parts:
+            waiting.extendleft(reversed(item.parts))
         else:
-            blocks.append(block)
+            omitted.append(Omitted(item.citation, len(rendered), "budget_exceeded"))
     prompt = _SEPARATOR.join([guard, *(block.rendered for block in blocks)])
     return EvidenceSet(
         evidence_set_id=evidence_set_id(query, map(_cited, blocks)),
@@ -167,29 +170,10 @@ def evidence_set(  # noqa: PLR0913 - one for each thing that decides about it
     )
 
 
-def _rendered(item: Item, place: int) -> str:
-    short = _short(item.citation)
-    return render_block(Passage(f"S{place}", short, item.heading_path, item.columns, item.text))
-
-
-def _fitting(item: Item, place: int, budget: Budget) -> Block | None:
-    for form in (item, item.narrow):
-        if form is None:
-            continue
-        rendered = _rendered(form, place)
-        if budget.take(_SEPARATOR + rendered):
-            return Block(
-                f"S{place}",
-                item.n,
-                form.citation,
-                form.title,
-                form.heading_path,
-                form.text,
-                rendered,
-                form.score,
-                form.chunk_id,
-            )
-    return None
+def _block(label: str, item: Item, rendered: str) -> Block:
+    return Block(
+        label, item.n, item.citation, item.title, item.heading_path, item.text, rendered, item.score, item.chunk_id
+    )
 
 
 def _cited(block: Block) -> tuple[str, str, str, str]:

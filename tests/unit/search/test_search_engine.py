@@ -361,6 +361,25 @@ def test_context_widens_a_block_within_its_section():
     assert some.text in wide.text
 
 
+def test_passages_whose_context_meets_become_one_block():
+    """However wide, no line is given twice; what does not fit as a whole is given passage by passage."""
+    holding = {0: "needle first needle", 2: "needle", 3: "needle", 8: "needle"}
+    paragraphs = [f"Paragraph {n} " + "filler words " * 60 + holding.get(n, "") for n in range(10)]
+    library = Library({"a.md": "# A\n\n" + "\n\n".join(paragraphs) + "\n"})
+    request = {"max_per_document": 9, "budget_chars": 20_000}
+
+    def spans(context, **changed):
+        blocks = library.evidence("needle", context=context, **(request | changed)).evidence.blocks
+        return [(block.citation.span.first, block.citation.span.last) for block in blocks]
+
+    assert len(spans(0)) == 4
+    some = spans(2)
+    assert len(some) == 2
+    assert some[0][1] < some[1][0]
+    assert len(spans("section")) == 1
+    assert len(spans("section", budget_chars=2_500)) == 2
+
+
 def test_lone_surrogates_and_odd_times_do_not_break_a_reply():
     """A query may hold any string, a file any time."""
     library = Library({"a.md": "needle x\n"})

@@ -40,10 +40,10 @@ def test_a_block_that_does_not_fit_is_skipped_and_a_smaller_one_follows():
     assert (omitted.citation.source_path, omitted.code) == ("d1.md", "budget_exceeded")
 
 
-def test_the_narrow_form_is_tried_when_the_wide_one_does_not_fit():
+def test_the_passages_are_tried_when_the_wide_block_does_not_fit():
     """Context gives way before evidence does."""
     narrow = make_item(1)
-    wide = make_item(1, "wide " * 300, narrow=narrow)
+    wide = make_item(1, "wide " * 300, parts=(narrow,))
     evidence = made([wide], len(made([narrow]).prompt))
     assert evidence.blocks[0].text == narrow.text
 
