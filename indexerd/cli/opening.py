@@ -172,7 +172,7 @@ def describe_verdict(result: Result) -> str:
     if state == "moved" and moved:
         return f"moved to {moved[0]}" + (f" ({count(len(moved), 'place')} in all)" if len(moved) > 1 else "")
     detail = str(result.get("detail") or "")
-    return f"changed ({escape(detail)})" if state == "changed" and detail else state
+    return f"{state} ({escape(detail)})" if state in {"changed", "fresh"} and detail else state
 
 
 def _print_json(result: Result) -> int:

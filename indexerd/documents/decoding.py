@@ -36,3 +36,12 @@ def decode(raw: bytes) -> Decoded:
         return new_tuple(Decoded, (body.decode(), bom_bytes, False))
     except UnicodeDecodeError:
         return Decoded(body.decode(errors="replace"), bom_bytes, undecodable=True)
+
+
+def is_decoded(raw: bytes, first: int, last: int) -> bool:
+    """Whether the text of some lines is not their bytes, so that its hash is not what `sha256sum` says of them."""
+    if first == 1 and raw.startswith(_BOM):
+        return True
+    lines = b"\n".join(raw.split(b"\n", last)[first - 1 : last])
+    text = lines.decode(errors="replace")
+    return "\ufffd" in text and text.encode() != lines

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from indexerd.access.rights import AccessRules, effective_metadata
 from indexerd.analysis import locate_each
 from indexerd.digests import chunk_id, document_id
+from indexerd.documents.decoding import is_decoded
 from indexerd.model import Chunk, Document, Root, SourcePath, UnsafeFinding
 from indexerd.search.excerpt import Shown, show
 from indexerd.search.freshness import Proved
@@ -108,6 +109,7 @@ class HitMaker(NamedTuple):
             columns=columns_of(proved, stored),
             explain=self._explain(candidate) if self.explain else None,
             boost=1.0 if view.boosts is None else float(view.boosts[candidate.chunk]),
+            decoded=("\ufffd" in text or stored.span.first == 1) and is_decoded(proved.data, *stored.span),
         )
 
     def _explain(self, candidate: Candidate) -> tuple[Part, ...]:

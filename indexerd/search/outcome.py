@@ -107,6 +107,7 @@ class Hit(NamedTuple):
         modified_ns: Modification time of the file that was read; None where its text is kept text.
         validated_at_ns: When the bytes were read.
         explain: Parts of the score, if asked for; `boost` apart.
+        decoded: Whether the text is not the bytes of its lines: a mark was dropped or bytes were replaced.
     """
 
     n: int
@@ -135,6 +136,7 @@ class Hit(NamedTuple):
     columns: str
     explain: tuple[Part, ...] | None = None
     boost: float = 1.0
+    decoded: bool = False
 
     @property
     def citation(self) -> Citation:

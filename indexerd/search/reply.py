@@ -123,6 +123,8 @@ def hit_json(hit: Hit) -> Json:
         "modified": None if hit.modified_ns is None else iso_utc(hit.modified_ns),
         "validated_at": iso_utc(hit.validated_at_ns),
     }
+    if hit.decoded:
+        fields["decoded"] = True
     if hit.explain is not None:
         fields["explain"] = {"parts": [_part_json(part) for part in hit.explain], "boost": hit.boost}
     return fields

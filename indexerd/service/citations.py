@@ -145,6 +145,7 @@ class Citations:
             "document_hash": content_hash(found.data).hex(),
             "modified": moment(found.stat.mtime_ns),
             "validated_at": moment(self._parts.clock.now_ns()),
+            **({"decoded": True} if lines.is_decoded(span) else {}),
             **verdict,
         }
 

@@ -13,7 +13,7 @@ from itertools import chain, islice
 from typing import NamedTuple
 
 from indexerd.digests import content_hash
-from indexerd.documents.decoding import decode
+from indexerd.documents.decoding import decode, is_decoded
 from indexerd.model import ContentHash, LineSpan
 
 # What may be hashed while looking for a moved passage: about half a second of SHA-256.
@@ -33,6 +33,7 @@ class Lines:
     """A document's text with the start of each line."""
 
     def __init__(self, raw: bytes) -> None:
+        self._raw = raw
         self.text = decode(raw).text
         pieces = self.text.split("\n")
         self.count = len(pieces) - (not pieces[-1])
@@ -49,6 +50,10 @@ class Lines:
     def cut(self, span: LineSpan) -> str:
         """Return the text of lines that the document has."""
         return self.text[self._starts[span.first - 1] : self._starts[span.last]]
+
+    def is_decoded(self, span: LineSpan) -> bool:
+        """Whether the text of lines is not their bytes."""
+        return is_decoded(self._raw, *span)
 
     def hash_of(self, span: LineSpan) -> ContentHash:
         """Return the hash of the text of lines that the document has."""

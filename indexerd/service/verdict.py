@@ -19,6 +19,11 @@ from indexerd.service.rendering import Json
 # What is said where the lines are others and nobody knows what they were.
 ONLY_HASH = "what was cited is not known, only its hash: give the text, or the evidence that had it"
 
+# What is said where `sed` and `sha256sum` do not give the hash.
+DECODED = (
+    "the hash is that of the text: in these lines a byte order mark was dropped, or bytes that are no UTF-8 replaced"
+)
+
 _NO_LINE_END = "\\ No newline at end of file\n"
 
 
@@ -64,7 +69,7 @@ def verdict_on_lines(cited: Citation, lines: Lines) -> Json:
     """Return `state`, `moved_to` (nearest first) and `detail` of a citation with a hash."""
     assert cited.content_hash is not None
     if lines.has(cited.span) and lines.hash_of(cited.span) == cited.content_hash:
-        return {"state": "fresh", "moved_to": [], "detail": ""}
+        return {"state": "fresh", "moved_to": [], "detail": DECODED if lines.is_decoded(cited.span) else ""}
     places = lines.find(cited.content_hash, cited.span)
     moved = [
         str(Citation(source_path=cited.source_path, span=span, content_hash=cited.content_hash))

@@ -199,3 +199,19 @@ def test_a_diff_leads_to_the_lines_in_their_place(old, new, diff):
     """Shifted lines, an empty file, a lost line end."""
     cited = Citation(source_path="a.md", span=LineSpan(1, old.count("\n")))
     assert diff_of(cited, old, Lines(new.encode())).split("\n", 2)[2] == diff
+
+
+def test_it_is_said_where_the_hash_is_not_that_of_the_bytes():
+    """A lost mark, replaced bytes: `sed | sha256sum` gives another hash of these lines, and the same of others."""
+    raw = b"\xef\xbb\xbf# Quokka\n\nquokka \xf0\x9f\x98 lives\n\nquokka \xef\xbf\xbd eats\n"
+    house = SmallHouse()
+    house.save({"a.md": raw, "b.md": b"quokka\n"})
+    lines = raw.split(b"\n")
+    for number, decoded in ((1, True), (3, True), (5, False)):
+        shown = house.call("show", source_path="a.md", start_line=number)
+        by_hand = hashlib.sha256(lines[number - 1] + b"\n").hexdigest()
+        assert shown.get("decoded", False) is decoded is (by_hand != shown["content_hash"])
+        verdict = house.call("verify", citation=shown["citation"])
+        assert (verdict["state"], bool(verdict["detail"])) == ("fresh", decoded)
+    hits = house.call("query", text="quokka")["hits"]
+    assert {(hit["source_path"], hit.get("decoded", False)) for hit in hits} == {("a.md", True), ("b.md", False)}
