@@ -8,8 +8,9 @@ Purity: pure (words of queries, and stems of words of texts, are kept in bounded
 See: docs/search.md (analysis).
 """
 
+import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cache, lru_cache
 from itertools import accumulate
 
@@ -23,6 +24,9 @@ Place = tuple[int, int, int]
 
 # Texts are located together, for most of the cost is that of a call; this many characters at a time.
 _TOGETHER = 1 << 16
+# Of more words than that a text is read word by word, once; for few, searching it for each is quicker.
+_MANY = 32
+_WORD = re.compile("[^ ]+")
 
 
 def locate(text: str, words: Sequence[QueryWord], languages: tuple[str, ...], prefix: str = "") -> list[Place]:
@@ -108,9 +112,10 @@ class _Wanted:
         """Return the places of all kinds of terms in a text without awkward characters."""
         spaced = letters.parts()
         found: list[Place] = []
-        for form, index in self._meant(set(spaced.split())).items():
-            size = min(len(form), MAX_TERM)
-            found += [(at, at + size, index) for at in letters.in_text(_starts(spaced, f" {form} "))]
+        meant = self._meant(set(spaced.split()))
+        for form, blanks in _where(spaced, meant).items():
+            size, index = min(len(form), MAX_TERM), meant[form]
+            found += [(at, at + size, index) for at in letters.in_text(blanks)]
         if letters.bounds:
             found += self._cut_runs(letters)
         if self._ideographs and not letters.text.isascii():
@@ -207,6 +212,17 @@ def _has_joiner(word: QueryWord) -> bool:
 def _line_end(text: str, begin: int) -> int:
     end = text.find("\n", begin)
     return end if end >= 0 else len(text)
+
+
+def _where(spaced: str, forms: Collection[str]) -> dict[str, list[int]]:
+    """Return where the blank before each of some words stands; of many words the text is read once for all."""
+    if len(forms) <= _MANY:
+        return {form: _starts(spaced, f" {form} ") for form in forms}
+    found: dict[str, list[int]] = {}
+    for match in _WORD.finditer(spaced):
+        if match[0] in forms:
+            found.setdefault(match[0], []).append(match.start() - 1)
+    return found
 
 
 def _starts(text: str, piece: str) -> list[int]:

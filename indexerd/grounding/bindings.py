@@ -9,7 +9,9 @@ See: docs/grounding.md (values).
 """
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from typing import Final, NamedTuple
 
 from indexerd.grounding.sentences import Span, sentences
@@ -45,6 +47,8 @@ _CJK: Final = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
 _LISTED: Final = re.compile(r"[-*+•|]|\(?\d{1,3}[.)]\s")
 # It speaks of what the sentence before speaks of.
 _PRONOUN: Final = re.compile(r"(?:it|its|they|their|he|his|she|her|this|these|there)\b|[它他她其该]", re.IGNORECASE)
+# A sentence of more values is a table: what each is of is not to be told.
+_MOST_VALUES: Final = 64
 _NEAR: Final = 1
 _JOINT: Final = re.compile(r"[\s-]*")
 
@@ -58,20 +62,34 @@ def bound(text: str, values: Iterable[Value], words: Iterable[Word]) -> tuple[Bo
     ordered = sorted(values, key=lambda one: one.start)
     if not ordered:
         return ()
-    said = [word for word in words if not any(word[0] < one.end and one.start < word[1] for one in ordered)]
+    said = [word for word in words if not _covers(ordered, word)]
     found, number, before, is_listed = list[Bound](), 0, list[Word](), False
     for span in sentences(text):
         # The items of a list, and the rows of a table, stand beside each other like the parts of one sentence.
         was_listed, is_listed = is_listed, bool(_LISTED.match(text, span.start))
         number += not (was_listed and is_listed)
-        own = [word for word in said if span.start <= word[0] < span.end]
+        own = _between(said, span)
         own = [*before, *own] if _PRONOUN.match(text, span.start) else own
-        inside = [one for one in ordered if span.start <= one.start < span.end]
-        for clause, reach in _clauses(text, span, inside, own):
+        inside = ordered[_from(ordered, span.start) : _from(ordered, span.end)]
+        for clause, reach in _clauses(text, span, inside if len(inside) <= _MOST_VALUES else (), own):
             said_there = [word for word in own if word[0] < span.start or reach.start <= word[0] < reach.end]
             found += _within(text, clause, said_there, own, number)
         before = own
     return tuple(found)
+
+
+def _from(values: Sequence[Value], at: int) -> int:
+    return bisect_left(values, at, key=lambda one: one.start)
+
+
+def _between(words: Sequence[Word], span: Span) -> list[Word]:
+    return list(words[bisect_left(words, (span.start,)) : bisect_left(words, (span.end,))])
+
+
+def _covers(values: Sequence[Value], word: Word) -> bool:
+    """Whether a word is of the last value that begins before its end."""
+    at = _from(values, word[1])
+    return at > 0 and values[at - 1].end > word[0]
 
 
 def _clauses(
@@ -126,13 +144,15 @@ def misplaced(claim: Iterable[Bound], passages: Sequence[Bound]) -> Iterator[Val
     So it is where another value stands near, and that one is said of more of the claim's words: of all that the claim's
     value is said of there, save what both sentences' beginnings lend it, and of further ones.
     """
-    for value, words, _, _ in claim:
+    for value, words, _, _ in islice(claim, _MOST_VALUES):
         alike = [one for one in passages if one.value.kind == value.kind]
         same = [one for one in alike if one.value.key == value.key]
         told = frozenset[str]().union(*(words & one.words for one in same))
-        for other in alike if same else ():
+        near = {one.sentence + step for one in same for step in range(-_NEAR, _NEAR + 1)}
+        for other in alike:
+            if other.value.key == value.key or other.sentence not in near:
+                continue
             more = words & other.words
-            is_near = any(abs(one.sentence - other.sentence) <= _NEAR for one in same)
-            if other.value.key != value.key and is_near and len(more) > len(told) and told <= more | other.before:
+            if len(more) > len(told) and told <= more | other.before:
                 yield value
                 break

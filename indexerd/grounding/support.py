@@ -10,6 +10,7 @@ See: docs/grounding.md (support), benchmarks/bench_grounding.py for the figures.
 
 import math
 import re
+from bisect import bisect_right
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -355,8 +356,10 @@ def _counted(text: str, apart: Container[str] = _EXACT_KINDS) -> tuple[Quantity,
     return tuple(one for one in quantities(text) if not _within(one, inside))
 
 
-def _within(one: Quantity | Exact | Date, others: Iterable[Exact | Date]) -> bool:
-    return any(other.start <= one.start and one.end <= other.end for other in others)
+def _within(one: Quantity | Exact | Date, others: Sequence[Exact | Date]) -> bool:
+    """Whether it lies in the last of the others, which are in order, that begins no later."""
+    at = bisect_right(others, one.start, key=lambda other: other.start)
+    return at > 0 and one.end <= others[at - 1].end
 
 
 def _bound(text: str, language: str) -> tuple[Bound, ...]:

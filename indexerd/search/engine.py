@@ -58,6 +58,8 @@ _FIRST: "weakref.WeakKeyDictionary[View, Recent[tuple[QueryWords, int], _First]]
 # How many places below the best candidate stands the one that abstention compares it with. Whatever `k` is, so many are
 # looked for: some candidates will be duplicates, or of one document.
 _PLACES_BELOW: Final = 8
+# A question of hundreds of words takes a while to hold to one hit.
+_JUDGED: Final = 50
 # Where blocks do not fit, how often more passages are tried, and how many at least: a budget that is nearly spent is no
 # reason to prove the whole ranking.
 _MORE_WALKS: Final = 3
@@ -268,16 +270,24 @@ class _Search:
         most = sum(self.weights) * (K1 + 1.0)
         if not (accepted and most):
             return 0.0, 0.0
-        parts, _ = self.ranking.parts(max(accepted, key=lambda one: one.candidate.score).candidate)
+        ((parts, _),) = self.ranking.parts([max(accepted, key=lambda one: one.candidate.score).candidate])
         score = sum(score for _, _, score in parts)
         return score / most, min(score, self.below) / most
 
     def _judge(self, present: Sequence[frozenset[int]], strength: float, below: float) -> tuple[Judgement, float]:
         """Return the judgement, and the share of the query that the hits hold together."""
         anywhere = self._units({index for index, figures in enumerate(self.ranking.figures) if figures.df})
-        best = max((share(self._units(held)) for held in set(present)), default=0.0)
+        best = max((share(self._units(held)) for held in self._strongest(set(present))), default=0.0)
         coverage = share(self._units(frozenset().union(*present))) if present else 0.0
         return judge(anywhere, best, coverage, strength, below), coverage
+
+    def _strongest(self, present: Collection[frozenset[int]]) -> Collection[frozenset[int]]:
+        """Return the hits that may hold most of the question: of very many those whose words weigh most."""
+        if len(present) <= _JUDGED:
+            return present
+        return sorted(present, key=lambda held: (-sum(self.weights[index] for index in sorted(held)), sorted(held)))[
+            :_JUDGED
+        ]
 
     def _abstention(self, base: SearchOutcome, selection: Selection, judgement: Judgement) -> AbstentionReason | None:
         if not self.words.searched:

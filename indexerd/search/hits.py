@@ -10,6 +10,7 @@ See: docs/protocol.md (hits).
 
 import weakref
 from collections.abc import Sequence
+from itertools import repeat
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from indexerd.access.rights import AccessRules, effective_metadata
@@ -20,7 +21,7 @@ from indexerd.model import Chunk, Document, Root, SourcePath, UnsafeFinding
 from indexerd.search.excerpt import Shown, show
 from indexerd.search.freshness import Proved
 from indexerd.search.outcome import Hit, Part
-from indexerd.search.rank import Candidate, Ranking
+from indexerd.search.rank import Held, Ranking
 from indexerd.search.recent import Recent, recent_of
 from indexerd.search.selection import Accepted
 from indexerd.search.words import QueryWords
@@ -71,13 +72,14 @@ class HitMaker(NamedTuple):
             terms = {words: matched_terms(self.ranking.words, words) for words in {words for _, words in new}}
             asked = self.ranking.words
             places = locate_each([one.text for one, _ in new], asked.searched, self.languages, asked.prefix)
-            for (one, words), matches in zip(new, places, strict=True):
-                hits[one.candidate[1:]] = self._hit(one, terms[words], show(one.text, matches, weights))
+            parts = self.ranking.parts([one.candidate for one, _ in new]) if self.explain else repeat(None)
+            for (one, words), matches, held in zip(new, places, parts, strict=False):
+                hits[one.candidate[1:]] = self._hit(one, terms[words], show(one.text, matches, weights), held)
             if len(hits) <= _MOST_HITS:
                 known.keep(key, hits, len(hits))
         return hits
 
-    def _hit(self, one: Accepted, terms: tuple[str, ...], shown: Shown) -> Hit:
+    def _hit(self, one: Accepted, terms: tuple[str, ...], shown: Shown, held: Held | None) -> Hit:
         candidate, stored, proved, text, unsafe = one
         view = self.ranking.view.segments[candidate.segment]
         document = view.segment.document(candidate.document)
@@ -107,13 +109,13 @@ class HitMaker(NamedTuple):
             metadata=effective_metadata(document, self.rules),
             tags=document.tags,
             columns=columns_of(proved, stored),
-            explain=self._explain(candidate) if self.explain else None,
+            explain=None if held is None else self._explained(held),
             boost=1.0 if view.boosts is None else float(view.boosts[candidate.chunk]),
             decoded=("\ufffd" in text or stored.span.first == 1) and is_decoded(proved.data, *stored.span),
         )
 
-    def _explain(self, candidate: Candidate) -> tuple[Part, ...]:
-        found, name_bonus = self.ranking.parts(candidate)
+    def _explained(self, held: Held) -> tuple[Part, ...]:
+        found, name_bonus = held
         parts = [
             Part(word.surface, word.kind, figures.df, figures.idf, figures.weight, frequency, score)
             for order, frequency, score in found

@@ -39,6 +39,10 @@ class Candidate(NamedTuple):
     document: int
 
 
+# Index of the word, weighted count and part of the score of each word that a passage holds; the name bonus, or 0.
+Held = tuple[list[tuple[int, float, float]], float]
+
+
 class WordFigures(NamedTuple):
     """Collection figures of one searched word; `scale` is an upper bound of its part."""
 
@@ -254,17 +258,25 @@ class Ranking:
                         words[places[at]].add(order)
         return [frozenset(some) for some in words]
 
-    def parts(self, candidate: Candidate) -> tuple[list[tuple[int, float, float]], float]:
-        """Return `(index of word, weighted count, part)` of each word the passage holds, and the name bonus or 0."""
-        chunk = np.array([candidate.chunk], dtype=np.int32)
-        found = []
-        for scorer in sorted(self._scorers(candidate.segment), key=_by_order):
-            positions, held = scorer.list.find(chunk)
-            if held[0]:
-                count, score = scorer.list.counts[positions[0]], scorer.parts_at(positions)[0]
-                found.append((scorer.order, float(count), float(score)))
-        names = self._names[candidate.segment]
-        return found, self.name_bonus if names is not None and candidate.chunk in names else 0.0
+    def parts(self, candidates: Sequence[Candidate]) -> list[Held]:
+        """Return what makes up the score of each passage."""
+        found: list[list[tuple[int, float, float]]] = [[] for _ in candidates]
+        bonus = [0.0] * len(candidates)
+        for index in {candidate.segment for candidate in candidates}:
+            places = [at for at, candidate in enumerate(candidates) if candidate.segment == index]
+            chunks = np.array([candidates[at].chunk for at in places], dtype=np.int32)
+            for scorer in sorted(self._scorers(index), key=_by_order):
+                positions, held = scorer.list.find(chunks)
+                rows = np.flatnonzero(held)
+                counts, scores = scorer.list.counts[positions[rows]], scorer.parts_at(positions[rows])
+                for row, count, score in zip(rows.tolist(), counts.tolist(), scores.tolist(), strict=True):
+                    found[places[row]].append((scorer.order, count, score))
+            names = self._names[index]
+            if names is not None:
+                named = set(names.tolist())
+                for at in places:
+                    bonus[at] = self.name_bonus if candidates[at].chunk in named else 0.0
+        return list(zip(found, bonus, strict=True))
 
 
 def _eligible_parts(view: SegmentView, scorer: _Scorer) -> tuple[ChunkArray, FloatArray]:

@@ -146,7 +146,7 @@ def test_every_rejection_and_abstention_is_explained():
 
 def test_every_field_of_a_reply_is_explained():
     """The tables of the result and of its hits name every field."""
-    house = SmallHouse({"a.md": "# Title\n\nThe quokka.\n"})
+    house = SmallHouse({"a.md": "\ufeff# Title\n\nThe quokka.\n"})
     reply = house.service.call(OWNER, "query", {"text": "quokka", "explain": True})
     shown = first_cells(section(PROTOCOL, "The result of query and evidence"))
     assert shown - set(reply) == {"evidence", "truncated"}

@@ -118,7 +118,7 @@ def test_a_name_comes_first():
     ranking = ranking_of(Library(files).snapshot.segments, "meeting anna")
     (first,) = ranking.top(1)
     assert rows(ranking, [first])[0][1] == "Meeting with Anna.md"
-    found, bonus = ranking.parts(first)
+    ((found, bonus),) = ranking.parts([first])
     assert bonus > 0
     assert sum(score for _, _, score in found) < bonus
 
@@ -128,7 +128,7 @@ def test_parts_add_up_to_the_score():
     library = Library({"a.md": "alpha beta beta\n", "b.md": "beta gamma\n"})
     ranking = ranking_of(library.snapshot.segments, "alpha beta gamma")
     for candidate in ranking.top(9):
-        found, bonus = ranking.parts(candidate)
+        ((found, bonus),) = ranking.parts([candidate])
         assert sum(score for _, _, score in found) + bonus == candidate.score
 
 
