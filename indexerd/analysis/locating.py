@@ -27,6 +27,7 @@ _TOGETHER = 1 << 16
 # Of more words than that a text is read word by word, once; for few, searching it for each is quicker.
 _MANY = 32
 _WORD = re.compile("[^ ]+")
+_WIDE = re.compile("[^\x00-\x7f]+")
 
 
 def locate(text: str, words: Sequence[QueryWord], languages: tuple[str, ...], prefix: str = "") -> list[Place]:
@@ -105,7 +106,7 @@ class _Wanted:
                 self._stems.setdefault(stem, index)
         self._terms = self._surfaces.keys() | self._stems.keys()
         self._has_longest = any(len(term) >= MAX_TERM for term in self._terms)
-        self._ideographs = tuple({word.surface for word in words if word.kind in ("cjk1", "cjk2")})
+        self._ideographs = {word.surface for word in words if word.kind in ("cjk1", "cjk2")}
         self._joined = tuple({word.surface for word in words if word.kind == "identifier" and _has_joiner(word)})
 
     def places_among(self, letters: Letters) -> list[Place]:
@@ -136,9 +137,14 @@ class _Wanted:
 
     def _characters(self, folded: str) -> Iterator[Place]:
         # Every occurrence of such characters is a term, so plain searching finds them all.
-        for surface in self._ideographs:
-            for at in _starts(folded, surface):
-                yield at, at + len(surface), self._surfaces[surface]
+        if len(self._ideographs) <= _MANY:
+            places = ((at, surface) for surface in self._ideographs for at in _starts(folded, surface))
+        else:
+            wide = (at for match in _WIDE.finditer(folded) for at in range(*match.span()))
+            pieces = ((at, folded[at : at + size]) for at in wide for size in (1, 2) if at + size <= len(folded))
+            places = ((at, piece) for at, piece in pieces if piece in self._ideographs)
+        for at, surface in places:
+            yield at, at + len(surface), self._surfaces[surface]
 
     def _identifiers(self, letters: Letters) -> Iterator[Place]:
         """Yield the identifiers that have joiners, from the lines in which they may be: none goes across lines."""

@@ -45,6 +45,8 @@ _AT_ONCE_CHARS, _AT_ONCE_K, _AT_ONCE_SECONDS, _SLOW_SECONDS = 128, 50, 0.025, 1.
 # What a request may ask to look for, in all: the cost grows with the words, and each glob is held against every path.
 # At k = 10 the dearest text of this length (identifiers of many parts) took 0.5 s of a processor (2026-11-30).
 _MAX_QUERY_CHARS, _MAX_GLOBS = 1 << 12, 64
+# Each hit is shown with each word in it: of 600 words and 1,000 hits, explained, that takes 2 s, of 4,000 ideographs 6.
+_LONG_CHARS, _MOST_HITS_OF_LONG = 1 << 10, 100
 _K_PEOPLE, _K_EVIDENCE = 10, 8
 _NOTHING: Mapping[SourcePath, Seen] = MappingProxyType({})
 _PER_DOCUMENT_PEOPLE, _PER_DOCUMENT_EVIDENCE = 3, 2
@@ -118,6 +120,8 @@ def _refuse_unbounded(request: SearchRequest) -> None:
     if chars > _MAX_QUERY_CHARS:
         asked = f"'text', 'must', 'phrase' and 'not' have {chars:,} characters together"
         raise RequestError(f"{asked}, the most is {_MAX_QUERY_CHARS:,}: ask for less")
+    if chars > _LONG_CHARS and not 0 < request.k <= _MOST_HITS_OF_LONG:
+        raise RequestError(f"a question of {chars:,} characters gets {_MOST_HITS_OF_LONG} hits at most: ask for fewer")
     if len(request.paths) > _MAX_GLOBS:
         raise RequestError(f"'paths' has {len(request.paths):,} globs, the most is {_MAX_GLOBS}: name folders")
 

@@ -116,6 +116,16 @@ def test_the_dearest_text_within_the_bounds_is_answered(house, method, text):
     assert "hits" in house.call(method, {"text": WITHIN[text], "prefix": True, "wait_ms": 0})
 
 
+@pytest.mark.parametrize("k", [0, 101, 1_000_000])
+def test_a_long_question_gets_a_bounded_number_of_hits(house, k):
+    """What an answer costs is the number of words times that of hits: both are not great at once."""
+    long = {"text": "alpha " * 180, "explain": True, "wait_ms": 0}
+    with pytest.raises(RequestError, match="1,080 characters gets 100 hits"):
+        house.call("query", {**long, "k": k})
+    assert house.call("query", {**long, "k": 100})["hits"]
+    assert house.call("query", {"text": "alpha " * 170, "k": k})["hits"]
+
+
 def test_queries_of_strangers_do_not_stay_in_memory(house):
     """What is remembered of query texts is bounded by size, not only by number: long ones are not kept."""
     from indexerd.analysis import query as analysed  # noqa: PLC0415 - its memories are the subject

@@ -105,6 +105,19 @@ def test_texts_located_together_give_what_each_gives_alone():
         assert locate_each(texts, words, ("english",)) == alone
 
 
+def test_many_words_are_located_as_few_are():
+    """A text is read once for many words, and searched for each of few: with the same places."""
+    choose = random.Random(7)
+    pieces = ["needle", "Needles", "row_size", "aNeedle", "rowSize", "数据", "数", "据数", "é", " ", "-", "\n", "x"]
+    wanted = "needle row_size 数据 据数 é rowsize anneedle"
+    few = analyze_query(wanted, ("english",))
+    rest = " ".join(f"filler{n}" for n in range(40)) + "".join(chr(0x5000 + n) for n in range(40))
+    many = analyze_query(f"{wanted} {rest}", ("english",))
+    for _ in range(200):
+        text = "".join(choose.choices(pieces, k=choose.randint(0, 12)))
+        assert locate(text, many, ("english",)) == locate(text, few, ("english",))
+
+
 @pytest.mark.parametrize("text", ["A record of recipes.", "Ä record of recipes.", "a récord, of recipes\u0301"])
 def test_a_beginning_is_found_in_every_word_that_it_begins(text):
     """With a prefix its words are places too, whole, and the others are found as ever."""
