@@ -3,7 +3,7 @@
 Owns: the generation numbers that other users are told; the count of documents that need a role.
 Knows nothing of: who they are, queries.
 Invariants: 1. publishing a document that some roles do not admit changes no number told to those roles. 2. a number
-    told is one that was current when something visible changed, or when this daemon was first asked.
+    told is one that was current when something visible changed, or 0 while none has since they were first told one.
 Purity: pure, save for its caches.
 See: docs/threat-model.md (what the generation tells).
 """
@@ -39,14 +39,16 @@ class Visibility:
         self._lock = threading.Lock()
 
     def number(self, snapshot: Snapshot, roles: frozenset[str], day: datetime.date) -> int:
-        """Return the generation that callers who have these roles are told for a snapshot."""
+        """Return the generation that callers who have these roles are told for a snapshot; 0 at first."""
         with self._lock:
             total = self._total(snapshot, (roles, day), lambda one: _content(one, self._access, roles, day))
             known = self._numbers.get(roles)
             if known is not None and (known[0] == total or snapshot.generation < known[1]):
                 return min(known[1], snapshot.generation)
-            self._numbers[roles] = (total, snapshot.generation)
-            return snapshot.generation
+            # When it last changed before that is not known, and the present number would tell of hidden publishes.
+            number = snapshot.generation if known is not None else 0
+            self._numbers[roles] = (total, number)
+            return number
 
     def admitted(
         self, snapshot: Snapshot, paths: Iterable[SourcePath], roles: frozenset[str], day: datetime.date

@@ -67,7 +67,7 @@ def test_status_tells_the_owner_everything_and_others_one_word(house):
     } <= set(status)  # fmt: skip
     assert status["roots"] == [{"label": "docs", "path": "/docs", "state": "ok", "prefixed": False}]
     assert (status["documents"], status["durable_generation"], status["reconciled_age_s"]) == (1, 0, 1.2)
-    told = {"protocol": 1, "state": "current", "generation": 1, "today": "2023-11-14", "time_zone": "UTC (UTC+0000)"}
+    told = {"protocol": 1, "state": "current", "generation": 0, "today": "2023-11-14", "time_zone": "UTC (UTC+0000)"}
     assert house.call("status", caller=guest()) == told
     json.dumps(status)
 

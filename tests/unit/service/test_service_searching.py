@@ -343,9 +343,9 @@ def test_what_others_are_told_does_not_move_with_what_they_may_not_see():
         house.save({"secret.md": f"---\nacl: [board]\n---\n# Secret\n\nquokka merger {number}\n"})
         house.store.checkpoint()
         assert told(guest("staff")) == before
-    assert told(guest("board"))["generation"] == 4
+    assert told(guest("board"))["generation"] == before["generation"] == 0
     house.save({"open.md": "# Open\n\nquokka again\n"})
-    assert told(guest("staff"))["generation"] == 5
+    assert told(guest("staff"))["generation"] == told(guest("board"))["generation"] == 5
 
 
 def test_a_guest_cannot_probe_generations():
@@ -354,7 +354,8 @@ def test_a_guest_cannot_probe_generations():
     told = house.call("query", text="quokka", caller=guest())["generation"]
     house.save({"secret.md": "---\nacl: [board]\n---\nmore\n"})
     assert house.call("query", text="quokka", caller=guest(), generation=told)["generation"] == told
-    for number in (told + 1, told + 2, 0):
+    assert told == 0
+    for number in (1, 2, 3):
         with pytest.raises(GenerationError, match=f"the current one is {told}"):
             house.call("query", text="quokka", caller=guest(), generation=number)
 
