@@ -206,7 +206,10 @@ def _nothing(result: Result, narrowed: bool) -> str:
     text = str(result.get("query") or "x")
     if not any(map(str.isalnum, text)):
         return "nothing found: only words are searched for, of letters or digits"
-    where = " that the filters let through" if narrowed else ""
+    # A document that is held may have it all: nothing is said of those.
+    limits = ["can be looked at now"] if result["freshness"].get("held") else []
+    limits += ["the filters let through"] if narrowed else []
+    where = f" that {' and that '.join(limits)}" if limits else ""
     words = [escape(str(word)) for word in result.get("unmatched") or ()]
     if words:
         return f"nothing found; in no document{where}: {', '.join(words[:10])}"

@@ -159,6 +159,19 @@ def test_filters_are_named_where_they_may_be_why_nothing_was_found():
     assert notes(result(query="x"), colour=False, narrowed=True).startswith("nothing found among the documents that")
 
 
+@pytest.mark.parametrize(
+    ("narrowed", "where"),
+    [(False, "that can be looked at now"), (True, "that can be looked at now and that the filters let through")],
+)
+def test_nothing_is_said_of_what_a_held_document_may_hold(narrowed, where):
+    """A word that is nowhere else may be in it."""
+    freshness = {"state": "current", "held": 1}
+    told = notes(result(unmatched=["x"], query="x", freshness=freshness), colour=False, narrowed=narrowed)
+    assert told.startswith(f"nothing found; in no document {where}: x\n1 document cannot be looked at now")
+    told = notes(result(query="x", freshness=freshness), colour=False, narrowed=narrowed)
+    assert told.startswith(f"nothing found among the documents {where}\n")
+
+
 def test_beside_a_reason_only_news_is_told():
     """Evidence that is refused says why itself: no word about hits that there are not."""
     assert notes_beside(result(weak=True, freshness={"state": "building"}, unmatched=["x"])) == ""
