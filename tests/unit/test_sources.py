@@ -51,6 +51,15 @@ def test_links_are_not_followed(folder):
     assert fault(folder, "alias/a.md") == ("source_escapes_root", "ELOOP")
 
 
+def test_a_hard_link_is_the_file_itself(folder, tmp_path):
+    """It has no other name to be judged by: what lies below the root is read, here and under each further name."""
+    outside = tmp_path / "outside.md"
+    outside.write_text("shared")
+    for name in ("a.md", "b.md"):
+        os.link(outside, folder / name)
+        assert tree(folder).read(SourcePath(name)).data == b"shared"
+
+
 def test_a_root_may_be_a_link(folder, tmp_path):
     """The user may name a root by a link: only what is below is held to the rule."""
     (folder / "a.md").write_text("a")
