@@ -72,13 +72,16 @@ def units(text: str, words: Sequence[QueryWord], idfs: Sequence[float], present:
 
 def _outer(words: Sequence[QueryWord], spaced: Sequence[int], present: Collection[int]) -> list[int]:
     """Return words that stand for themselves: of an identifier the whole where it is present, else its parts."""
-    wholes = [i for i in spaced if words[i].kind == "identifier"]
-    inside = {
-        i: whole
-        for whole in wholes
-        for i in spaced
-        if i != whole and words[whole].start <= words[i].start and words[i].end <= words[whole].end
-    }
+    inside: dict[int, int] = {}
+    # Words stand in the order of their places, a whole before what it holds: those that are open nest.
+    around: list[int] = []
+    for i in spaced:
+        while around and words[around[-1]].end < words[i].end:
+            around.pop()
+        if around and words[i].start < words[around[-1]].end:
+            inside[i] = around[-1]
+        if words[i].kind == "identifier":
+            around.append(i)
     chosen = []
     for index in spaced:
         if words[index].surface in _ASKING_LATIN:
