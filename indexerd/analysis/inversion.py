@@ -11,14 +11,15 @@ See: docs/search.md (analysis), docs/on-disk-format.md (postings).
 import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import pairwise
+from itertools import compress, pairwise
+from operator import not_
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from indexerd.analysis.hashing import Numbers, Positions
-from indexerd.analysis.rows import number_rows
+from indexerd.analysis.rows import Rows
 from indexerd.analysis.spans import find_spans
 from indexerd.analysis.stream import Stream, read_stream
 from indexerd.analysis.vocabulary import Vocabulary, distinct
@@ -26,6 +27,8 @@ from indexerd.postings import Column, Field, Postings
 
 # Code points in a batch: its arrays stay in the processor's second cache.
 _BATCH = 1 << 18
+# Occurrences counted at a time, likewise.
+_SLICE = 1 << 15
 _COLUMN_BITS = 4
 _WHITE = re.compile(r"[ \t\n\r]")
 
@@ -75,11 +78,12 @@ class Units:
 
     def batches(self) -> "Iterator[_Batch]":
         """Yield all units in batches, those in ASCII apart: there each character is a byte."""
-        for is_ascii in (True, False):
-            chosen = [at for at, text in enumerate(self._texts) if text.isascii() is is_ascii]
-            if chosen:
-                places = np.array(self._places, np.uint32)[chosen]
-                yield from _batches(_Batch([self._texts[at] for at in chosen], places))
+        is_ascii = list(map(str.isascii, self._texts))
+        places, mask = np.array(self._places, np.uint32), np.array(is_ascii, np.bool_)
+        for chosen, among in ((is_ascii, mask), (map(not_, is_ascii), ~mask)):
+            texts = list(compress(self._texts, chosen))
+            if texts:
+                yield from _batches(_Batch(texts, places[among]))
 
 
 class _Batch(NamedTuple):
@@ -193,20 +197,25 @@ def _assemble(found: Sequence[_Occurrences], vocabulary: Vocabulary, lengths: np
     bits = max(len(lengths) - 1, 1).bit_length() + _COLUMN_BITS
     keys = np.concatenate([np.zeros(0, np.int64), *(rank.take(some.numbers) << bits | some.places for some in found)])
     keys.sort()
-    entries = _heads(keys)
-    counts = np.diff(entries, append=len(keys))
-    keys = keys[entries]
-    pairs = keys >> _COLUMN_BITS
-    groups = _heads(pairs)
-    codes, rows = number_rows(groups, keys & ((1 << _COLUMN_BITS) - 1), counts)
-    pairs = pairs[groups]
+    # Slice by slice, for arrays of all would not stay in the cache; no chunk of a term goes over two.
+    cuts = np.searchsorted(keys, keys[_SLICE::_SLICE] >> _COLUMN_BITS << _COLUMN_BITS)
+    rows, pairs, codes = Rows(), [keys[:0]], [np.zeros(0, np.int32)]
+    for first, last in pairwise(sorted({0, *cuts.tolist(), len(keys)})):
+        entries = _heads(keys[first:last])
+        counts = np.diff(entries, append=last - first)
+        columns = keys[first + entries]
+        some = columns >> _COLUMN_BITS
+        groups = _heads(some)
+        codes.append(rows.numbers(groups, columns & ((1 << _COLUMN_BITS) - 1), counts))
+        pairs.append(some[groups])
+    posted = np.concatenate(pairs)
     bits -= _COLUMN_BITS
     return Postings(
         terms=tuple(vocabulary.texts(order)),
-        starts=np.append(_heads(pairs >> bits), len(pairs)),
-        chunks=(pairs & ((1 << bits) - 1)).astype(np.int32),
-        codes=codes,
-        frequencies=rows,
+        starts=np.append(_heads(posted >> bits), len(posted)),
+        chunks=(posted & ((1 << bits) - 1)).astype(np.int32),
+        codes=rows.ranks().take(np.concatenate(codes)),
+        frequencies=rows.table(),
         lengths=lengths,
     )
 
