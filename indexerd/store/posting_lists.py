@@ -127,63 +127,65 @@ def _code_forms(starts: Integers, counts: Integers, codes: npt.NDArray[np.uint32
 def _put_gaps(
     packed: npt.NDArray[np.uint8], forms: Integers, begins: Integers, starts: Integers, gaps: npt.NDArray[np.uint32]
 ) -> None:
-    for form in np.flatnonzero(np.bincount(forms)).tolist():
-        lists = np.flatnonzero(forms == form)
-        postings, within = members(starts[lists] + 1, starts[lists + 1])
-        if form == NO_GAPS:
-            continue
-        counts = starts[lists + 1] - starts[lists] - 1
-        width, escape_width = int(GAP_WIDTH[form]), int(GAP_ESCAPE_WIDTH[form])
-        values = gaps[postings]
-        at = np.repeat(begins[lists], counts) + within * width
-        if not escape_width:
-            _put(packed, at, values, width)
-            continue
-        _put(packed, at, np.minimum(values, GAP_ESCAPE), 1)
-        _put_escapes(packed, values, GAP_ESCAPE, (begins[lists] + counts, counts), escape_width)
+    counts, heads = np.diff(starts), starts[:-1]
+    # Nearly all are a byte each: those of all lists are put at once.
+    narrow = np.repeat(GAP_WIDTH.take(forms) == 1, counts)
+    narrow[heads] = False
+    at = np.arange(len(gaps)) + np.repeat(begins - heads - 1, counts)
+    packed[at[narrow]] = np.minimum(gaps[narrow], GAP_ESCAPE)
+    escaped = np.flatnonzero(narrow & (gaps >= GAP_ESCAPE))
+    _put_escapes(packed, escaped, gaps, (starts, begins + counts - 1, GAP_ESCAPE_WIDTH.take(forms)))
+    for form in (WIDE_GAPS_2, WIDE_GAPS_4):
+        lists, width = np.flatnonzero(forms == form), int(GAP_WIDTH[form])
+        postings, within = members(heads[lists] + 1, starts[lists + 1])
+        _put(packed, np.repeat(begins[lists], counts[lists] - 1) + within * width, gaps[postings], width)
 
 
 def _put_codes(
     packed: npt.NDArray[np.uint8], forms: Integers, begins: Integers, starts: Integers, codes: npt.NDArray[np.uint32]
 ) -> None:
-    for form in np.flatnonzero(np.bincount(forms)).tolist():
-        lists = np.flatnonzero(forms == form)
-        if form < HALF_1:
-            _put(packed, begins[lists], codes[starts[lists]], int(CODE_WIDTH[form]))
-            continue
-        postings, within = members(starts[lists], starts[lists + 1])
-        counts = starts[lists + 1] - starts[lists]
-        values = codes[postings]
-        if form >= EACH_1:
-            width = int(CODE_WIDTH[form])
-            _put(packed, np.repeat(begins[lists], counts) + within * width, values, width)
-            continue
-        at, low = np.repeat(begins[lists], counts) + within // 2, within % 2 == 0
-        halves = np.minimum(values, CODE_ESCAPE).astype(np.uint8)
-        packed[at[low]] = halves[low]
-        packed[at[~low]] |= halves[~low] << 4
-        behind = begins[lists] + (counts + 1) // 2
-        _put_escapes(packed, values, CODE_ESCAPE, (behind, counts), int(CODE_ESCAPE_WIDTH[form]))
+    counts, heads = np.diff(starts), starts[:-1]
+    for form in (ONE_1, ONE_2, ONE_4, EACH_1, EACH_2, EACH_4):
+        lists, width = np.flatnonzero(forms == form), int(CODE_WIDTH[form])
+        postings, within = members(heads[lists], heads[lists] + 1 if form < HALF_1 else starts[lists + 1])
+        _put(
+            packed,
+            np.repeat(begins[lists], 1 if form < HALF_1 else counts[lists]) + within * width,
+            codes[postings],
+            width,
+        )
+    halved = np.repeat((forms >= HALF_1) & (forms < EACH_1), counts)
+    halves = np.minimum(codes[halved], CODE_ESCAPE).astype(np.uint8)
+    # In halves of bytes.
+    at = (np.arange(len(codes)) + np.repeat(2 * begins - heads, counts))[halved]
+    low = at & 1 == 0
+    packed[at[low] >> 1] = halves[low]
+    packed[at[~low] >> 1] |= halves[~low] << 4
+    escaped = np.flatnonzero(halved & (codes >= CODE_ESCAPE))
+    _put_escapes(packed, escaped, codes, (starts, begins + (counts + 1) // 2, CODE_ESCAPE_WIDTH.take(forms)))
 
 
 def _put_escapes(
     packed: npt.NDArray[np.uint8],
+    escaped: Integers,
     values: npt.NDArray[np.uint32],
-    lowest: int,
-    lists: tuple[Integers, Integers],
-    width: int,
+    lists: tuple[Integers, Integers, Integers],
 ) -> None:
-    """Put the values from `lowest` on behind the other bytes of their list.
+    """Put values that were too large behind the other bytes of their list.
 
     Args:
         packed: Where to put them.
-        values: Values of some lists, one list after the other.
-        lowest: The smallest value that is escaped.
-        lists: For each list, where its other bytes end, and how many values it has.
-        width: Bytes of each escaped value.
+        escaped: Which of the values.
+        values: Values of all lists, one list after the other.
+        lists: For each list, where its values begin (and the last one's end), where its other bytes end, and the bytes
+            of each of its escaped values.
     """
-    escaped = values >= lowest
-    _put(packed, _escape_places(escaped, *lists, width), values[escaped], width)
+    starts, behind, widths = lists
+    owners = np.searchsorted(starts, escaped, "right") - 1
+    numbers = np.arange(len(owners)) - np.searchsorted(owners, owners)
+    for width in (1, 2, 4):
+        some = np.flatnonzero(widths[owners] == width)
+        _put(packed, behind[owners[some]] + numbers[some] * width, values[escaped[some]], width)
 
 
 def _escape_places(escaped: npt.NDArray[np.bool_], behind: Integers, counts: Integers, width: int) -> Integers:
