@@ -97,6 +97,10 @@ class PostingIndex(Protocol):
         """Return all terms in order."""
         ...
 
+    def spelled(self) -> tuple[bytes | memoryview, npt.NDArray[np.int64]]:
+        """Return the UTF-8 of all terms, one after the other, and where each begins and the last ends."""
+        ...
+
     def sizes(self) -> npt.NDArray[np.int64]:
         """Return the count of each term."""
         ...
@@ -164,6 +168,11 @@ class Postings:
     def names(self) -> Sequence[str]:
         """Return all terms in order."""
         return self.terms
+
+    def spelled(self) -> tuple[bytes | memoryview, npt.NDArray[np.int64]]:
+        """Return the UTF-8 of all terms, one after the other, and where each begins and the last ends."""
+        terms = [term.encode("utf-8", "replace") for term in self.terms]
+        return b"".join(terms), np.cumsum([0, *map(len, terms)])
 
     def sizes(self) -> npt.NDArray[np.int64]:
         """Return the count of each term."""

@@ -71,14 +71,21 @@ def notes(result: Result, colour: bool, *, narrowed: bool = False) -> str:
         colour: Whether they stand out in colour.
         narrowed: Whether flags left documents out.
     """
-    told = (_historical(result), _nothing(result, narrowed), _weak(result), _withheld(result), _freshness(result))
+    told = (
+        _historical(result),
+        _nothing(result, narrowed),
+        _close(result),
+        _weak(result),
+        _withheld(result),
+        _freshness(result),
+    )
     lines = [line for line in told if line]
     return "".join(f"{YELLOW}{line}{RESET}\n" if colour else f"{line}\n" for line in lines)
 
 
 def notes_beside(result: Result) -> str:
     """Return what is to be said beside a reason why there is nothing: what was withheld, what is not indexed yet."""
-    lines = (_historical(result), _withheld(result), _freshness({**result, "hits": ()}))
+    lines = (_historical(result), _close(result), _withheld(result), _freshness({**result, "hits": ()}))
     return "".join(f"{line}\n" for line in lines if line)
 
 
@@ -216,8 +223,17 @@ def _nothing(result: Result, narrowed: bool) -> str:
     return f"nothing found{' among the documents' + where if where else ''}"
 
 
+def _close(result: Result) -> str:
+    if result.get("searched"):
+        missing = ", ".join(escape(str(word)) for word in result["close_terms"])
+        return f"in no document: {missing}; these are the hits for: {escape(str(result['searched']))}"
+    terms = [escape(term) for some in (result.get("close_terms") or {}).values() for term in some]
+    return f"did you mean: {', '.join(terms)}" if terms else ""
+
+
 def _weak(result: Result) -> str:
-    return "weak: these hits share few words with the question" if result["hits"] and result.get("weak") else ""
+    is_weak = result["hits"] and result.get("weak") and not result.get("searched")
+    return "weak: these hits share few words with the question" if is_weak else ""
 
 
 def _withheld(result: Result) -> str:

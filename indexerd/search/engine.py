@@ -35,6 +35,7 @@ from indexerd.search.recent import Recent, recent_of
 from indexerd.search.request import SearchRequest
 from indexerd.search.rights import Caller, hides, rights_of
 from indexerd.search.selection import NAMED, Accepted, Account, Selection
+from indexerd.search.suggesting import close_terms
 from indexerd.search.view import Mask, SegmentView, View
 from indexerd.search.words import QueryWords, query_words
 
@@ -60,6 +61,8 @@ _FIRST: "weakref.WeakKeyDictionary[View, Recent[tuple[QueryWords, int], _First]]
 _PLACES_BELOW: Final = 8
 # A question of hundreds of words takes a while to hold to one hit.
 _JUDGED: Final = 50
+# Of so many words that nothing holds, terms that are spelt like them are looked for.
+_MOST_CLOSE: Final = 3
 # Where blocks do not fit, how often more passages are tried, and how many at least: a budget that is nearly spent is no
 # reason to prove the whole ranking.
 _MORE_WALKS: Final = 3
@@ -125,7 +128,16 @@ def search(  # noqa: PLR0913 - the seam's fields are spelled out for its callers
         rules=rules, held=held, sources=sources, clock=clock, settings=settings, roots=roots, modified=modified,
         building=building, seen=seen, now=now, proof_seconds=proof_seconds,
     )  # fmt: skip
-    return _Search(snapshot, request, around).outcome()
+    asked = _Search(snapshot, request, around)
+    found = asked.outcome()
+    close = asked.close_terms() if found.unmatched else {}
+    if not close:
+        return found
+    if request.evidence or found.candidates:
+        return found._replace(close_terms=close)
+    text = asked.with_words({word: terms[0] for word, terms in close.items()})
+    instead = _Search(snapshot, request._replace(text=text), around).outcome()
+    return instead._replace(request=request, unmatched=found.unmatched, weak=True, close_terms=close, searched=text)
 
 
 class _Search:
@@ -219,6 +231,25 @@ class _Search:
         )
         hits = maker.hits(selection.accepted, present)
         return self._with_evidence(base, selection, hits) if self.request.evidence else base._replace(hits=hits)
+
+    def close_terms(self) -> dict[str, tuple[str, ...]]:
+        """Return terms that are spelt like the first of the words that no eligible passage holds."""
+        pairs = zip(self.words.searched, self.ranking.figures, strict=True)
+        lost = [
+            word
+            for word, figures in pairs
+            if not figures.df and word.kind == "word" and word.surface != self.words.prefix
+        ]
+        surfaces = [word.surface for word in sorted(lost, key=lambda word: word.start)[:_MOST_CLOSE]]
+        return {surface: terms for surface in surfaces if (terms := close_terms(self.view, surface))}
+
+    def with_words(self, instead: Mapping[str, str]) -> str:
+        """Return the text of the query with other words in the place of some."""
+        text = self.request.text
+        for word in sorted(self.words.asked, key=lambda word: -word.start):
+            if word.kind == "word" and word.surface in instead:
+                text = text[: word.start] + instead[word.surface] + text[word.end :]
+        return text
 
     def _first(self) -> _First:
         """Return how many candidates there are, and the first of them by score."""

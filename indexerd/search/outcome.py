@@ -202,6 +202,8 @@ class SearchOutcome(NamedTuple):
         unproved: What was seen of the files whose proof failed, in the order met: index just that, then search again.
             May name what the reply does not.
         evidence: For evidence requests that did not abstain.
+        close_terms: By words that no eligible chunk holds: terms that are spelt like them, the likeliest first.
+        searched: The text that was searched for in the place of the one asked, none of whose words is there; or None.
     """
 
     request: SearchRequest
@@ -218,3 +220,5 @@ class SearchOutcome(NamedTuple):
     rejected_counts: Mapping[RejectionCode, int]
     unproved: Mapping[SourcePath, Seen]
     evidence: EvidenceSet | None
+    close_terms: Mapping[str, tuple[str, ...]] = MappingProxyType({})
+    searched: str | None = None

@@ -27,6 +27,11 @@ _LAST_NS: Final = 253_402_300_799_999_999_999  # 9999-12-31
 
 def as_json(outcome: SearchOutcome, snapshot: "Snapshot") -> Json:
     """Return a result without `protocol`, `took_ms` and `freshness`: the service adds those."""
+    close: Json = (
+        {} if not outcome.close_terms else {"close_terms": {w: list(t) for w, t in outcome.close_terms.items()}}
+    )
+    if outcome.searched is not None:
+        close["searched"] = outcome.searched
     return {
         "store_id": snapshot.store_id,
         "generation": snapshot.generation,
@@ -40,6 +45,7 @@ def as_json(outcome: SearchOutcome, snapshot: "Snapshot") -> Json:
         "coverage": outcome.coverage,
         "answerability": outcome.answerability,
         "unmatched": list(outcome.unmatched),
+        **close,
         "weak": outcome.weak,
         "abstained": outcome.abstained,
         "abstention_reason": outcome.abstention_reason,

@@ -145,6 +145,10 @@ class PackedPostings:
         """Return all terms in order."""
         return list(TextTable(self.terms))
 
+    def spelled(self) -> tuple[bytes | memoryview, npt.NDArray[np.int64]]:
+        """Return the UTF-8 of all terms, one after the other, and where each begins and the last ends."""
+        return self.terms.blob, self.terms.offsets
+
     def sizes(self) -> npt.NDArray[np.int64]:
         """Return the count of each term."""
         return self.counts.astype(np.int64)

@@ -233,7 +233,9 @@ def made_question(chance, history, prior):
 
 
 def made_search(chance, *, evidence):
-    params = {"text": " ".join(chance.choices((*WORDS, "absent"), k=chance.randint(0, 3)))}
+    params = {
+        "text": " ".join(chance.choices((*WORDS, "absent", "qoukka", "mergre", "prefixt"), k=chance.randint(0, 3)))
+    }
     possible = {
         "k": chance.choice((0, 1, 3, 100)),
         "max_per_document": chance.choice((1, 2)),

@@ -141,6 +141,15 @@ def test_nothing_found_says_why(changes, expected):
     assert expected in notes(result(**changes), colour=False)
 
 
+def test_close_words_are_offered_and_those_that_were_used_are_named():
+    """Nobody takes the hits of another word for those of what was typed; control characters stay harmless."""
+    close = {"close_terms": {"quoka": ["quokka", "quo\x1bkas"]}}
+    assert "did you mean: quokka, quo" in notes(result(**close, unmatched=["quoka"]), colour=False)
+    assert "\x1b" not in notes_beside(result(**close))
+    used = notes(result(hit(), **close, searched="quokka", weak=True, unmatched=["quoka"]), colour=False)
+    assert used == "in no document: quoka; these are the hits for: quokka\n"
+
+
 def test_a_good_result_needs_no_notes():
     """Nothing withheld, nothing pending: standard error stays empty."""
     assert notes(result(hit()), colour=False) == ""
