@@ -163,13 +163,12 @@ def _union_list(segment: "Segment", tables: Tables, terms: list[int], exact: int
 
 def _prefix_list(segment: "Segment", tables: Tables, prefix: str) -> WordList | None:
     """Return the chunks that hold a word with this prefix, counting words only, not stems: each stands there once."""
-    postings = segment.postings
-    lists = []
-    for term in postings.terms_with_prefix(prefix):
-        counts = tables.exact[postings.codes_of(term)]
-        lists.append((postings.chunks_of(term)[counts > 0], counts[counts > 0]))
-    joined = union(lists) if lists else None
-    return joined if joined is not None and len(joined) else None
+    terms = segment.postings.terms_with_prefix(prefix)
+    chunks, codes = segment.postings.between(terms.start, terms.stop)
+    # A short prefix has a good part of all postings: exact sums by ordinal, one pass over them.
+    totals = np.bincount(chunks, weights=tables.exact[codes], minlength=segment.chunk_count).astype(np.float64)
+    holding = np.flatnonzero(totals)
+    return WordList(holding.astype(np.int32), totals[holding]) if len(holding) else None
 
 
 def chunks_as_written(segment: "Segment", word: QueryWord) -> ChunkArray:
