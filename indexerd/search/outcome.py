@@ -55,7 +55,7 @@ REASONS: Mapping[RejectionCode, str] = MappingProxyType(
         "citation_mismatch": "the cited lines do not hold the indexed text",
         "superseded": "a newer version of the document is valid",
         "proof_budget": "the limit on reading for proof was reached",
-        "duplicate_evidence": "the same text is given already",
+        "duplicate_evidence": "the same text, or as much that says the same, is given already",
         "budget_exceeded": "the block does not fit into the budget",
         "low_coverage": "the chunk holds too little of the query",
         "document_limit": "the document gave its share of hits",

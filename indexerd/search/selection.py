@@ -8,6 +8,7 @@ Purity: shell (proof reads sources).
 See: docs/search.md (selection).
 """
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
@@ -21,6 +22,10 @@ from indexerd.search.request import SearchRequest
 from indexerd.search.view import View
 
 NAMED: Final = 100
+# Passages say the same if so few of their words differ, and none of those with a digit: that may be the very answer.
+_MOST_DIFFER: Final = 0.1
+_LEAST_WORDS: Final = 12
+_WORD: Final = re.compile(r"[^\W_]+")
 
 
 class Accepted(NamedTuple):
@@ -31,6 +36,16 @@ class Accepted(NamedTuple):
     proved: Proved
     text: str
     unsafe: bool
+
+
+def say_the_same(one: frozenset[str], other: frozenset[str]) -> bool:
+    """Whether passages of these words are the same but for a few of them, which are no numbers."""
+    apart, together = one ^ other, len(one | other)
+    return (
+        together >= _LEAST_WORDS
+        and len(apart) <= _MOST_DIFFER * together
+        and not any(letter.isdigit() for word in apart for letter in word)
+    )
 
 
 class Account:
@@ -71,6 +86,7 @@ class Selection:
         self._share_of, self._is_unsafe = share_of, is_unsafe
         self._texts: set[ContentHash] = set()
         self._given: Counter[SourcePath] = Counter()
+        self._words: dict[ContentHash, frozenset[str]] = {}
         self.accepted: list[Accepted] = []
         self.account = Account()
         self.hidden = 0
@@ -149,12 +165,27 @@ class Selection:
         stored = segment.chunk(candidate.chunk, text)
         if not is_in_place(verdict, stored):
             return self._prover.mismatch(path).code
-        if self._request.distinct and stored.content_hash in self._texts:
+        if self._request.distinct and (stored.content_hash in self._texts or self._is_one_too_many(stored, text)):
             return "duplicate_evidence"
         self._texts.add(stored.content_hash)
         self._given[path] += 1
         self.accepted.append(Accepted(candidate, stored, verdict, text, self._is_unsafe(candidate)))
         return None
+
+    def _is_one_too_many(self, stored: Chunk, text: str) -> bool:
+        """Whether as many passages as a document may give say the same already."""
+        most, size = self._request.max_per_document, len(text)
+        near = [one for one in self.accepted if abs(len(one.text) - size) <= _MOST_DIFFER * size]
+        if not most or len(near) < most:
+            return False
+        words = self._words_of(stored, text)
+        return sum(say_the_same(self._words_of(one.stored, one.text), words) for one in near) >= most
+
+    def _words_of(self, stored: Chunk, text: str) -> frozenset[str]:
+        known = self._words.get(stored.content_hash)
+        if known is None:
+            known = self._words[stored.content_hash] = frozenset(_WORD.findall(text.casefold()))
+        return known
 
     def _reject(self, candidate: Candidate, code: RejectionCode) -> None:
         if code == "document_limit" and not self._request.trace:

@@ -173,6 +173,26 @@ def test_equal_text_is_given_once_unless_asked_for():
     assert len(library.query("needle", distinct=False).hits) == 2
 
 
+_STANZA = "needle in every stack of hay beneath old roofs where quiet owls keep watch through winter for {} said she"
+
+
+def test_passages_that_say_the_same_get_as_many_places_as_one_document():
+    """Others follow them; what was folded is counted; all of it can be had."""
+    names = ("ada", "bob", "cleo", "dan", "eve")
+    files = {f"{name}.md": _STANZA.format(name) + "\n" for name in names} | {"z.md": "needle and much else besides\n"}
+    outcome = Library(files).query("needle stack hay", max_per_document=2)
+    assert paths(outcome) == ["ada.md", "bob.md", "z.md"]
+    assert outcome.rejected_counts == {"duplicate_evidence": 3}
+    assert len(Library(files).query("needle stack hay", max_per_document=2, distinct=False).hits) == 6
+
+
+def test_passages_that_differ_in_a_number_do_not_say_the_same():
+    """The number may be the answer."""
+    files = {f"{n}.md": _STANZA.format(f"limit {n}") + "\n" for n in range(5)}
+    outcome = Library(files).query("needle stack hay", max_per_document=2)
+    assert (len(outcome.hits), outcome.rejected_counts) == (5, {})
+
+
 def test_a_document_gives_at_most_its_share():
     """The limit shows in a trace only."""
     text = "".join(f"## Part {n}\n\nneedle {n}\n\n" for n in range(6))
