@@ -173,8 +173,11 @@ class Selection:
         return None
 
     def _is_one_too_many(self, stored: Chunk, text: str) -> bool:
-        """Whether as many passages as a document may give say the same already."""
-        most, size = self._request.max_per_document, len(text)
+        """Whether as many passages as a document may give say the same already.
+
+        Not for evidence: an answer may hang on the one word that differs.
+        """
+        most, size = 0 if self._request.evidence else self._request.max_per_document, len(text)
         near = [one for one in self.accepted if abs(len(one.text) - size) <= _MOST_DIFFER * size]
         if not most or len(near) < most:
             return False

@@ -184,6 +184,7 @@ def test_passages_that_say_the_same_get_as_many_places_as_one_document():
     assert paths(outcome) == ["ada.md", "bob.md", "z.md"]
     assert outcome.rejected_counts == {"duplicate_evidence": 3}
     assert len(Library(files).query("needle stack hay", max_per_document=2, distinct=False).hits) == 6
+    assert len(Library(files).evidence("needle stack hay", max_per_document=2).hits) == 6
 
 
 def test_passages_that_differ_in_a_number_do_not_say_the_same():
