@@ -151,6 +151,7 @@ class _Search:
         self.modified = around.modified or _reading(around.sources)
         view = _VIEWS.base_view(snapshot, self.caller, around.rules, around.held)
         self.view = filtered(view, request, self.languages, self.modified, around.rules)
+        self.rights = [rights_of(one.segment, around.rules) for one in self.view.segments]
         self.words = query_words(request.text, self.languages, prefix=request.prefix)
         self.ranking = Ranking(self.view, self.words)
         self.weights = [
@@ -278,7 +279,7 @@ class _Search:
         return self.view.segments[candidate.segment].segment.paths[candidate.document]
 
     def _is_unsafe(self, candidate: Candidate) -> bool:
-        known = rights_of(self.view.segments[candidate.segment].segment, self.around.rules).get(candidate.document)
+        known = self.rights[candidate.segment].get(candidate.document)
         return known is not None and known.unsafe
 
     def _share_of(self, candidate: Candidate) -> float:

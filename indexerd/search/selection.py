@@ -154,7 +154,7 @@ class Selection:
 
     def _prove(self, candidate: Candidate, path: SourcePath) -> RejectionCode | None:
         segment = self._view.segments[candidate.segment].segment
-        verdict = self._prover.document(path, ContentHash(bytes(segment.content_hashes[candidate.document])))
+        verdict = self._prover.document(path, ContentHash(segment.content_hashes[candidate.document].tobytes()))
         if isinstance(verdict, Hidden):
             self.hidden += 1
             return None

@@ -10,7 +10,7 @@ Purity: shell (the state directory, through the port).
 See: docs/consistency.md (damage while running).
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
@@ -30,7 +30,6 @@ from indexerd.store.manifest import FileRef
 from indexerd.store.parts import Stored
 from indexerd.store.recover import read_slot
 from indexerd.store.segment import Segment, merge_segments
-from indexerd.store.segment_value import Paths
 from indexerd.store.slots import Slot
 from indexerd.store.snapshot import Snapshot
 from indexerd.store.state import State
@@ -144,7 +143,7 @@ class Healing:
                 self.adopt(self._ledger.state.stored)
             return lost
 
-    def _text(self, paths: Paths, hashes: npt.NDArray[np.uint8], number: int) -> bytes | None:
+    def _text(self, paths: Sequence[SourcePath], hashes: npt.NDArray[np.uint8], number: int) -> bytes | None:
         """Return a text from a joined copy in memory, or from its source."""
         path, wanted = paths[number], ContentHash(hashes[number].tobytes())
         found = self._ledger.state.snapshot.find(path)

@@ -8,10 +8,10 @@ Purity: pure over bytes.
 See: docs/on-disk-format.md (segments).
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -110,9 +110,9 @@ class Segment:
         return self.postings.lengths
 
     @property
-    def paths(self) -> "Paths":
+    def paths(self) -> Sequence[SourcePath]:
         """Source paths by document."""
-        return Paths(self.path_table)
+        return cast("Sequence[SourcePath]", self.path_table)
 
     @property
     def tombstones(self) -> tuple[SourcePath, ...]:
@@ -188,19 +188,6 @@ class Segment:
         # Chunks are whole lines, and no UTF-8 sequence spans a line feed: decoding the slice is slicing the decoded
         # text.
         return str(whole[self.byte_starts.item(number) : self.byte_ends.item(number)], "utf-8", "replace")
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Paths:
-    """Source paths by ordinal."""
-
-    table: TextTable
-
-    def __len__(self) -> int:
-        return len(self.table)
-
-    def __getitem__(self, number: int) -> SourcePath:
-        return SourcePath(self.table[number])
 
 
 class Record(NamedTuple):
