@@ -4,6 +4,11 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# How long an example takes depends on what else the machine does: no reason to fail.
+settings.register_profile("any machine", deadline=None)
+settings.load_profile("any machine")
 
 NEEDS_DATA = "needs --data DIR"
 # A program can be installed and a right be given; a kernel is what it is, and no fault of the machine's owner.

@@ -2,8 +2,8 @@
 
 Owns: where a detached daemon's log goes; what is printed while a daemon starts.
 Knows nothing of: what a daemon does.
-Invariants: 1. `watch --detach` returns when the socket answers or the daemon has failed, never before. 2. without a
-    root, and without a profile that has some, nothing is watched.
+Invariants: 1. `watch --detach` returns when the socket answers, and a small first index has had its moment, or when the
+    daemon has failed, never before. 2. without a root, and without a profile that has some, nothing is watched.
 Purity: shell (processes, standard streams).
 See: docs/operations.md.
 """
@@ -11,6 +11,7 @@ See: docs/operations.md.
 import os
 import select
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 
 import click
 
@@ -22,10 +23,13 @@ from indexerd.cli.plain import escape
 from indexerd.cli.reaching import Result, Selection, naming_holder, reach_daemon
 from indexerd.cli.screens import first_screen, progress_line
 from indexerd.cli.syncing import require_roots
+from indexerd.client import Client
 from indexerd.config import Config
 from indexerd.errors import BusyError, ConfigError, IndexerdError
 
 _STOP_SECONDS = 60
+# A folder that is indexed in a moment is, when `watch --detach` returns: what is asked next is not told to ask again.
+_FIRST_INDEX_SECONDS, _LOOK_SECONDS = 3.0, 0.02
 
 
 @click.command("watch")
@@ -153,8 +157,18 @@ def _detached(config: Config, environ: Mapping[str, str], read_again: Callable[[
     log = log_path(config)
     status = detach(work, log)
     if status == 0:
+        _await_first_index(config.socket.path)
         write(1, f"profile {config.profile}, socket {escape(config.socket.path)}, log {escape(log)}\n".encode())
     return status
+
+
+def _await_first_index(path: str) -> None:
+    """Wait for a first index that takes a moment; not for a long one, and not for a daemon that does not answer."""
+    with suppress(IndexerdError), Client(path) as client:
+        for _ in range(round(_FIRST_INDEX_SECONDS / _LOOK_SECONDS)):
+            if client.call("status").get("state") != "building":
+                return
+            select.select([], [], [], _LOOK_SECONDS)
 
 
 def log_path(config: Config) -> str:

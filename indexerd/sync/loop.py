@@ -122,8 +122,8 @@ class SyncLoop:
             try:
                 stepper.step()
             except Exception as error:  # noqa: BLE001 -- the border of one sync cycle
-                _log.exception("step_failed: what it took is put back")
-                stepper.failed(error)
+                if stepper.failed(error):
+                    _log.exception("step_failed: what it took is put back")
             with stepper.lock:
                 wait = stepper.seconds_to_wait()
                 if wait > 0 and not self._stopping:
@@ -293,8 +293,8 @@ class SyncLoop:
         try:
             self._stepper.run_until(number)
         except (OSError, StoreError) as error:
-            _log.warning("step_failed: what it took is put back (%s)", error)
-            self._stepper.failed(error)
+            if self._stepper.failed(error):
+                _log.warning("step_failed: what it took is put back (%s)", error)
             return False
         return True
 

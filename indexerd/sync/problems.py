@@ -45,11 +45,12 @@ class Standing:
         """Return the problems that stand now."""
         return tuple(self._problems.values())
 
-    def report(self, code: str, detail: str) -> None:
-        """Count one more occurrence of a problem; the newest detail stays."""
+    def report(self, code: str, detail: str) -> bool:
+        """Count one more occurrence of a problem; the newest detail stays. Return whether that says anything new."""
         old = self._problems.get(code)
         since_ns = old.since_ns if old is not None else self._clock.now_ns()
         self._problems[code] = Problem(code, since_ns, old.count + 1 if old is not None else 1, detail)
+        return old is None or old.detail != detail
 
     def clear(self, code: str) -> None:
         """Take a problem off: its cause is gone."""

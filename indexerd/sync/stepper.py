@@ -184,11 +184,15 @@ class Stepper:
         if due is not None and due <= now:
             self._publish(self.writer.publish_bulk)
 
-    def failed(self, error: Exception) -> None:
-        """Note that a step failed: the next one that takes anything comes after the back-off."""
+    def failed(self, error: Exception) -> bool:
+        """Note that a step failed: the next one that takes anything comes after the back-off.
+
+        Returns:
+            Whether it failed for another cause than the one that is known: a full disk is asked again each second.
+        """
         self.retry_at = self.clock.monotonic() + self._back_off.failed(error)
         name = errno.errorcode.get(error.errno or 0, "") if isinstance(error, OSError) else type(error).__name__
-        self.problems.report(self._phase, f"{name}: {error}; the last generation is kept and it is tried again")
+        return self.problems.report(self._phase, f"{name}: {error}; the last generation is kept and it is tried again")
 
     def seconds_to_wait(self) -> float:
         """Return how long nothing will be due. Call with the lock held."""

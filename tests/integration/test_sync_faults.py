@@ -605,6 +605,17 @@ def test_a_question_during_a_long_failure_is_answered_at_once(tmp_path):
         rig.fs.cause = 0
 
 
+def test_a_disk_that_stays_full_is_logged_once(tmp_path, caplog):
+    """It is asked again and again, and counted; what is known already is not written to a log on the same disk."""
+    with Rig(tmp_path, wrap=lambda real: Failing(real, "write_new")) as rig:
+        rig.start()
+        rig.fs.cause = errno.ENOSPC
+        rig.write("n.md", "first")
+        rig.until(lambda: rig.loop.status().problems and rig.loop.status().problems[0].count >= 3)
+        assert len([record for record in caplog.records if record.message.startswith("step_failed")]) == 1
+        rig.fs.cause = 0
+
+
 def answers_within(rig, seconds):
     """Ask with a wait, and return whether the answer, which cannot be current, came sooner than the wait allows."""
     began = time.monotonic()
