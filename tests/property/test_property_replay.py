@@ -6,7 +6,7 @@ import pytest
 
 from indexerd.errors import GenerationError
 from indexerd.model import SourcePath
-from indexerd.store import merging, parts, writer
+from indexerd.store import compaction, merging, parts
 from tests.fakes.forgetful_filesystem import ForgetfulFilesystem, killed_process
 from tests.fakes.service_parts import SmallHouse
 from tests.fakes.small_stores import opened, publish
@@ -85,7 +85,7 @@ def check(house, answers):
 def merging_early(monkeypatch):
     monkeypatch.setattr(merging, "MAX_STORED", 2)
     monkeypatch.setattr(parts, "RECENT_CHUNKS", 2)
-    for module in (parts, merging, writer):
+    for module in (parts, merging, compaction):
         monkeypatch.setattr(module, "SMALL_CHUNKS", 3)
 
 
