@@ -340,7 +340,7 @@ MANIFESTS = {
     "a segment is a path": refs(lambda some: ["../x", *some[1:]]),
     "an absolute path": refs(lambda some: [[["/etc/passwd", bytes(16), 1], 1]]),
     "a segment huge": refs(lambda some: [[[*some[0][0][:2], HUGE], some[0][1]], *some[1:]]),
-    "a segment from the future": refs(lambda some: [[some[0][0], 9], *some[1:]]),
+    "a segment of no generation": refs(lambda some: [[some[0][0], 0], *some[1:]]),
     "a million segments": refs(lambda some: [[[number, bytes(16), 1], 1] for number in range(10, 1_000_000)]),
     "counts huge": lambda value: [*value[:2], [HUGE] * len(value[2])],
     "counts below zero": lambda value: [*value[:2], [-1] * len(value[2])],
