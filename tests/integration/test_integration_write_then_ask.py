@@ -25,7 +25,8 @@ def pair(notes, number, chance) -> str:
         # Only a machine with too much to do may use the default wait up: then it is said, and a longer one finds it.
         reply = notes.daemon.call("query", text=word, wait_ms=PATIENT_MS)
     found = [hit["source_path"] for hit in reply["hits"]]
-    return "" if found == [place] else f"{place} by {save.__name__}: {reply['freshness']} {found}"
+    told = (reply["freshness"], reply["rejected_counts"], found)
+    return "" if found == [place] else f"{place} by {save.__name__}: {told}"
 
 
 def assert_nothing_left(notes):
