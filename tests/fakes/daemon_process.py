@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 from indexerd.client import call
@@ -80,7 +81,10 @@ class DaemonProcess:
             stdout=subprocess.PIPE,
             text=True,
             env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2]), **(environ or {})},
+            # What starts it may stay before it, and must not end without it.
+            start_new_session=bool(through),
         )
+        self._is_led = bool(through)
 
     def said(self) -> str:
         """Return the next word: `answering`, `ready`, an error, or nothing at the end."""
@@ -116,7 +120,10 @@ class DaemonProcess:
 
     def close(self) -> None:
         """Leave nothing behind."""
-        if self.process.poll() is None:
+        if self._is_led:
+            with suppress(ProcessLookupError):
+                os.killpg(self.process.pid, signal.SIGKILL)
+        elif self.process.poll() is None:
             self.process.kill()
         self.process.wait(30)
         self.process.stdout.close()
