@@ -228,5 +228,5 @@ def test_a_burst_that_overflows_the_queue_is_made_up_for(own_notes):
     for number in (0, length + 9):
         assert own_notes.found(f"overflowword{number}x") == [f"d{number % 5}/{number}.md"]
     assert own_notes.found("overflowold4x") == []
-    assert own_notes.settle()["overflows"] == 1
+    assert own_notes.settle()["overflows"] >= 1
     assert own_notes.digest() == own_notes.scratch_digest()
