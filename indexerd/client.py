@@ -174,9 +174,7 @@ def _remote(error: Mapping[str, object]) -> IndexerdError:
     data = data if isinstance(data, dict) else {}
     code, message = str(data.get("code", "")), str(error.get("message", "unknown error"))
     if code == "unknown_field":
-        rebuilt = UnknownFieldError(str(data.get("field", "")))
-        rebuilt.args = (message,)
-        return rebuilt
+        return UnknownFieldError(str(data.get("field", "")), message)
     if code in GENERATION_CODES:
         return GenerationError(code, message)
     return _BY_CODE.get(code, IndexerdError)(message)

@@ -33,10 +33,9 @@ class UnknownFieldError(RequestError):
 
     code = "unknown_field"
 
-    def __init__(self, name: str, nearest: str | None = None) -> None:
+    def __init__(self, name: str, message: str) -> None:
         self.name = name
-        hint = f"; did you mean {nearest!r}?" if nearest else ""
-        super().__init__(f"unknown field {name!r}{hint}")
+        super().__init__(message)
 
 
 class NotFoundError(RequestError):

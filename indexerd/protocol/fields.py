@@ -13,7 +13,7 @@ from collections.abc import Mapping
 
 from indexerd.errors import RequestError, UnknownFieldError
 from indexerd.protocol import PROTOCOL_VERSION
-from indexerd.protocol.messages import Payload, mismatch, nearest_name, shown_name
+from indexerd.protocol.messages import Payload, meant, mismatch, shown_name
 
 # Two of the longest path that Linux has: no name, citation or question of a person is longer. What is longer is dear to
 # analyse, and whoever reaches the socket may send it.
@@ -36,14 +36,15 @@ class Fields:
         return self._params.get(name)
 
     def close(self) -> None:
-        """Refuse the first field that no getter asked for, with the nearest that one did.
+        """Refuse the first field that no getter asked for, with the nearest that one did, or all.
 
         Raises:
             UnknownFieldError: There is such a field.
         """
         for name in self._params:
             if name not in self._known:
-                raise UnknownFieldError(shown_name(name), nearest_name(name, self._known))
+                shown = shown_name(name)
+                raise UnknownFieldError(shown, f"unknown field {shown!r}; {meant(name, self._known)}")
 
     def text(self, name: str, default: str | None = None) -> str | None:
         """Return a string of at most 8,192 characters, or the default."""

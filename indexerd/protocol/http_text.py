@@ -24,13 +24,17 @@ _HEADER = re.compile(r"([!#$%&'*+.^_`|~0-9A-Za-z-]+):([^\r\n]*)")
 # Paths, the methods they take, and what they ask. POST /rpc carries a request of its own.
 _ROUTES: Mapping[str, tuple[tuple[str, ...], str]] = {
     "/query": (("GET", "HEAD"), "query"),
+    "/evidence": (("GET", "HEAD"), "evidence"),
     "/metrics": (("GET", "HEAD"), "metrics"),
     "/healthz": (("GET", "HEAD"), "status"),
     "/rpc": (("POST",), ""),
 }
-# Everything in an address is text: these parameters of a query are not.
-_WHOLE = {"k", "after", "generation", "wait_ms", "max_per_document", "protocol"}
-_FLAGS = {"prefix", "distinct", "explain", "trace", "safe"}
+# Everything in an address is text: these parameters of query and evidence are not.
+_WHOLE = {
+    "k", "after", "generation", "wait_ms", "max_per_document", "protocol", "budget_chars", "budget_tokens", "context",
+}  # fmt: skip
+_SHARE = "min_coverage"
+_FLAGS = {"prefix", "distinct", "explain", "trace", "safe", "conflicts"}
 _LISTS = {"roles", "paths", "tags", "where", "must", "phrase", "not"}
 _REASONS = {
     200: "OK", 204: "No Content", 400: "Bad Request", 403: "Forbidden", 404: "Not Found", 405: "Method Not Allowed",
@@ -147,7 +151,7 @@ class HttpText:
             method = _route(head.method, path)
             self._asked = self._asked._replace(kind=path)
             if path != "/rpc":
-                return Request(id=None, method=method, params=_params(query) if query else {})
+                return Request(id=None, method=method, params=_params(path, query))
         except _RefusedError as refused:
             return Fault(id=None, error=refused.error)
         return self._called(read_message(body, self._limits.depth))
@@ -250,7 +254,7 @@ def _route(method: str, path: str) -> str:
     return found[1]
 
 
-def _params(query: str) -> Payload:
+def _params(path: str, query: str) -> Payload:
     """Read the parameters of an address: `q` is the text, a repeated name is a list."""
     params: dict[str, object] = {}
     try:
@@ -268,12 +272,16 @@ def _params(query: str) -> Payload:
             raise _RefusedError(400, f"{given!r} is given twice", "invalid_params")
         else:
             params[name] = _value(name, text)
+    if path in {"/query", "/evidence"} and "text" not in params:
+        raise _RefusedError(400, f"say what to look for: {path}?q=WORDS", "invalid_params")
     return params
 
 
 def _value(name: str, text: str) -> object:
     if name in _WHOLE and text.isascii() and text.isdigit() and len(text) <= 15:
         return int(text)
+    if name == _SHARE and re.fullmatch(r"\d{0,3}\.?\d{1,15}", text, re.ASCII):
+        return float(text)
     if name in _FLAGS and text in {"true", "false", "1", "0", ""}:
         return text not in {"false", "0"}
     return text

@@ -135,8 +135,15 @@ _LONGEST_NAME = 64
 
 def nearest_name(name: str, known: Iterable[str]) -> str | None:
     """Return which known name a misspelt one was meant to be; None if it is like none."""
-    near = difflib.get_close_matches(name, sorted(known), n=1, cutoff=0.5) if len(name) <= _LONGEST_NAME else []
+    near = difflib.get_close_matches(name, sorted(known), n=1) if len(name) <= _LONGEST_NAME else []
     return near[0] if near else None
+
+
+def meant(name: str, known: Iterable[str]) -> str:
+    """Return the end of a sentence about a name that is not known: which was meant or, if it is like none, all."""
+    names = sorted(known)
+    near = nearest_name(name, names)
+    return f"did you mean {near!r}?" if near else f"there are {', '.join(names)}"
 
 
 def shown_name(name: str) -> str:

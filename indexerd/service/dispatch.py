@@ -13,7 +13,7 @@ from types import MappingProxyType
 
 from indexerd.protocol import PROTOCOL_VERSION
 from indexerd.protocol.fields import Fields
-from indexerd.protocol.messages import MethodNotFoundError, Payload, nearest_name, shown_name, wire_error
+from indexerd.protocol.messages import MethodNotFoundError, Payload, meant, shown_name, wire_error
 from indexerd.service.callers import Admission, Caller, Peer
 from indexerd.service.condition import Condition
 from indexerd.service.events import log_answer
@@ -123,9 +123,7 @@ class Service:
         answer = self._quick.get(name) or self._slow.get(name)
         if answer is None:
             self._figures.failed("unknown", MethodNotFoundError.code)
-            nearest = nearest_name(name, [*self._quick, *self._slow])
-            hint = f"; did you mean {nearest!r}?" if nearest else ""
-            raise MethodNotFoundError(f"no method {shown_name(name)!r}{hint}")
+            raise MethodNotFoundError(f"no method {shown_name(name)!r}; {meant(name, [*self._quick, *self._slow])}")
         return answer
 
     def _check(self, caller: Caller, params: Payload) -> Json:

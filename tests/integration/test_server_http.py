@@ -39,12 +39,13 @@ def same(reply):
     }
 
 
-def test_a_query_by_its_address_gives_what_the_other_framings_give(daemon):
+@pytest.mark.parametrize("method", ["query", "evidence"])
+def test_a_question_by_its_address_gives_what_the_other_framings_give(daemon, method):
     """Result for result."""
-    status, body = curl(daemon, "http://x/query?q=quokka+daemon&k=3&wait_ms=5000")
+    status, body = curl(daemon, f"http://x/{method}?q=quokka+daemon&k=3&wait_ms=5000")
     assert status == 200
-    direct = daemon.call("query", text="quokka daemon", k=3, wait_ms=5000)
-    posted = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "query", "params": {"text": "quokka daemon", "k": 3}})
+    direct = daemon.call(method, text="quokka daemon", k=3, wait_ms=5000)
+    posted = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": {"text": "quokka daemon", "k": 3}})
     assert (
         same(json.loads(body))
         == same(direct)

@@ -59,13 +59,15 @@ def answered(sample, result=None, error=None):
         ("/query?q=5&tags=a&tags=b&where=x%3Dy&roles=", {
             "text": "5", "tags": ["a", "b"], "where": ["x=y"], "roles": [""]}),
         ("/query?q=x&k=many&colour=red", {"text": "x", "k": "many", "colour": "red"}),
-        ("/query", {}),
+        ("/evidence?q=x&budget_chars=90&budget_tokens=7&context=3&min_coverage=.5&conflicts", {
+            "text": "x", "budget_chars": 90, "budget_tokens": 7, "context": 3, "min_coverage": 0.5, "conflicts": True}),
+        ("/evidence?q=x&context=section&min_coverage=1e9", {"text": "x", "context": "section", "min_coverage": "1e9"}),
     ],
 )  # fmt: skip
 def test_an_address_is_a_query(target, params):
     """`q` is the text, a repeated name a list, numbers and flags what they are; the rest is left to the service."""
     found, connection = messages(f"GET {target} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
-    assert found == [Request(id=None, method="query", params=params)]
+    assert found == [Request(id=None, method=target[1:].partition("?")[0], params=params)]
     assert not connection.unfinished
 
 
@@ -99,6 +101,8 @@ def test_a_body_is_the_request_of_the_json_framing():
         (b"OPTIONS /healthz HTTP/1.1\r\n\r\n", 405, False),
         (b"GET /query?q=%ff HTTP/1.1\r\n\r\n", 400, False),
         (b"GET /query?k=1&k=2 HTTP/1.1\r\n\r\n", 400, False),
+        (b"GET /query HTTP/1.1\r\n\r\n", 400, False),
+        (b"GET /evidence?k=1 HTTP/1.1\r\n\r\n", 400, False),
         (b"GET /query?" + b"&".join([b"a=1"] * 300) + b" HTTP/1.1\r\n\r\n", 400, False),
         (b"POST /rpc HTTP/1.1\r\n\r\n", 411, True),
         (b"POST /rpc HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n", 411, True),

@@ -272,7 +272,8 @@ def test_held_documents_are_not_eligible(house):
     ("params", "error", "words"),
     [
         ({"text": "x", "tagz": ["a"]}, UnknownFieldError, "did you mean 'tags'"),
-        ({"text": "x", "collecton": "y"}, UnknownFieldError, "'collecton'"),
+        ({"text": "x", "collecton": "y"}, UnknownFieldError, "'collecton'; there are after, as_of, "),
+        ({"text": "x", "n": 5}, UnknownFieldError, "'n'; there are after, as_of, distinct, explain, generation, k, "),
         ({"text": "x", "budget_chars": 100}, UnknownFieldError, "'budget_chars'"),
         ({}, RequestError, "'text' is missing"),
         ({"text": 5}, RequestError, "'text' must be text"),
