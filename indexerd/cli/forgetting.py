@@ -29,7 +29,7 @@ from indexerd.naming import decode_name
 _IGNORE_FILE = ".indexerdignore"
 
 
-@click.command("forget", epilog="Exit status: 0 erased or not there, 2 error, 3 no daemon.")
+@click.command("forget", epilog="Exit status: 0 erased, 1 nothing was kept, 2 error, 3 no daemon.")
 @click.argument("path")
 @click.option("--history", is_flag=True, help="Erase older versions, keep the current one.")
 @click.option(
@@ -53,11 +53,12 @@ def forget_command(path: str, history: bool, exclude: bool, is_json: bool, **fla
         result = _forgotten(backend, names, history=history, exclude=exclude)
         for root, below in _places(str(result["source_path"]), roots):
             forget(os.path.join(os.fsencode(root["path"]), below), place.environ, place.uid)
+    is_erased = bool(result["generations"] or result["segments"] or result["dropped"])
     if is_json:
         write(1, (json.dumps(result, ensure_ascii=True, separators=(",", ":")) + "\n").encode())
     else:
-        write(1, f"{_told(result)}\n".encode("utf-8", "backslashreplace"))
-    return 0
+        write(1 if is_erased else 2, f"{_told(result)}\n".encode("utf-8", "backslashreplace"))
+    return 0 if is_erased else 1
 
 
 def _forgotten(backend: Backend, names: list[str], *, history: bool, exclude: bool) -> Result:
@@ -158,5 +159,5 @@ def _told(result: Result) -> str:
     generations, dropped = cast("int", result["generations"]), cast("int", result["dropped"])
     lost = f"; {count(dropped, 'generation')} could not be read and went too" if dropped else ""
     if not generations and not result["segments"]:
-        return f"nothing of {name} is kept{lost}"
+        return f"nothing of {name} is kept{lost}: `indexerd documents --deleted` lists what is there to be forgotten"
     return f"{name} is erased from {count(generations, 'generation')}{lost}"

@@ -209,18 +209,34 @@ def _nothing(result: Result, narrowed: bool) -> str:
         return ""
     state = result["freshness"]["state"]
     if state == "building":
-        return "nothing found yet: the first index is still being built; `indexerd status` shows how far it is"
+        how = "could not be built so far" if result["freshness"].get("problem") else "is still being built"
+        return f"nothing found yet: the first index {how}; `indexerd status` shows how far it is"
+    if none := none_passes(result):
+        return f"nothing found: {none}"
     text = str(result.get("query") or "x")
     if not any(map(str.isalnum, text)):
         return "nothing found: only words are searched for, of letters or digits"
-    # A document that is held may have it all: nothing is said of those.
-    limits = ["can be looked at now"] if result["freshness"].get("held") else []
+    # A document that is held or on its way may have it all: nothing is said of those.
+    limits = ["the index has"] if state == "pending" else []
+    limits += ["can be looked at now"] if result["freshness"].get("held") else []
     limits += ["the filters let through"] if narrowed else []
     where = f" that {' and that '.join(limits)}" if limits else ""
     words = [escape(str(word)) for word in result.get("unmatched") or ()]
     if words:
         return f"nothing found; in no document{where}: {', '.join(words[:10])}"
     return f"nothing found{' among the documents' + where if where else ''}"
+
+
+def none_passes(result: Result) -> str:
+    """Return what to say where the flags that choose documents leave none; nothing where that is not sure."""
+    if not result.get("no_document") or result["freshness"]["state"] != "current" or result["freshness"].get("held"):
+        return ""
+    asked = result["request"]
+    given = [("-g", glob) for glob in asked["paths"]] + [("--tag", tag) for tag in asked["tags"]]
+    given += [("--where", f"{key}={value}") for key, values in asked["where"].items() for value in values]
+    given += [(f"--{name}", asked[name]) for name in ("since", "until") if asked[name]]
+    flags = " ".join(f"{flag} '{escape(str(value))}'" for flag, value in given)
+    return f"no document passes {flags}; `indexerd documents` lists what there is"
 
 
 def _close(result: Result) -> str:
@@ -246,8 +262,11 @@ def _withheld(result: Result) -> str:
 
 def _freshness(result: Result) -> str:
     state, held = result["freshness"]["state"], result["freshness"].get("held", 0)
+    problem = result["freshness"].get("problem")
     said = []
-    if state == "pending":
+    if problem:
+        said.append(f"what was saved last is not indexed, see `indexerd doctor`: {escape(str(problem['detail']))}")
+    elif state == "pending":
         said.append("some files changed just now and are not indexed yet; ask again, or wait longer with --wait MS")
     elif state == "building" and result["hits"]:
         said.append("the first index is still being built: this is what was found so far")

@@ -8,6 +8,7 @@ Purity: shell (standard streams, exit status).
 See: docs/operations.md (exit statuses).
 """
 
+import errno
 import importlib
 import json
 import os
@@ -209,7 +210,8 @@ def describe(error: Exception) -> str:
     """Return what a person reads about an error: for the system's errors the file and the cause."""
     if isinstance(error, OSError) and error.strerror:
         where = os.fsdecode(error.filename) + ": " if isinstance(error.filename, str | bytes) else ""
-        return f"{where}{error.strerror}"
+        remedy = "; free some space there" if error.errno in {errno.ENOSPC, errno.EDQUOT} else ""
+        return f"{where}{error.strerror}{remedy}"
     return str(error) or type(error).__name__
 
 

@@ -18,7 +18,7 @@ import click
 from indexerd.cli.answering import answer_bytes, finish, write
 from indexerd.cli.asking import Asking, is_undecodable
 from indexerd.cli.asking_there import asking_backend, here_globs
-from indexerd.cli.hits import conflict_lines, notes, notes_beside
+from indexerd.cli.hits import conflict_lines, none_passes, notes, notes_beside
 from indexerd.cli.options import as_json, colouring, filtering, selecting, take_selection, words
 from indexerd.cli.paging import call_whole
 from indexerd.cli.place import here
@@ -166,6 +166,8 @@ def _print_evidence(result: Result, *, is_json: bool, narrowed: bool) -> int:
 def _why_none(result: Result, narrowed: bool) -> str:
     if not result["abstained"]:
         return "no passage fits into the budget (--budget-chars)"
+    if none := none_passes(result):
+        return none
     if narrowed and result["abstention_reason"] == "no_overlap":
         return "no overlap with the documents that the filters let through"
     return str(result["abstention_reason"]).replace("_", " ")

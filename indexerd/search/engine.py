@@ -25,7 +25,7 @@ from indexerd.ports import Clock, SourceFault, Sources
 from indexerd.search.abstention import Judgement, Unit, judge, share, units
 from indexerd.search.bm25 import K1, idf
 from indexerd.search.eligibility import ViewCache
-from indexerd.search.filters import ModifiedNs, filtered
+from indexerd.search.filters import ModifiedNs, chooses_none, filtered
 from indexerd.search.freshness import PROOF_SECONDS, Prover
 from indexerd.search.hits import HitMaker
 from indexerd.search.outcome import REASONS, AbstentionReason, Hit, Rejected, RejectionCode, SearchOutcome, Seen
@@ -130,6 +130,8 @@ def search(  # noqa: PLR0913 - the seam's fields are spelled out for its callers
     )  # fmt: skip
     asked = _Search(snapshot, request, around)
     found = asked.outcome()
+    if not found.candidates and chooses_none(asked.base, request, asked.modified, rules):
+        return found._replace(no_document=True)
     close = asked.close_terms() if found.unmatched else {}
     if not close:
         return found
@@ -149,8 +151,8 @@ class _Search:
         self.caller = Caller(request.roles, request.as_of or around.clock.today(), withholds_unsafe)
         self.languages = around.settings.all_languages()
         self.modified = around.modified or _reading(around.sources)
-        view = _VIEWS.base_view(snapshot, self.caller, around.rules, around.held)
-        self.view = filtered(view, request, self.languages, self.modified, around.rules)
+        self.base = _VIEWS.base_view(snapshot, self.caller, around.rules, around.held)
+        self.view = filtered(self.base, request, self.languages, self.modified, around.rules)
         self.rights = [rights_of(one.segment, around.rules) for one in self.view.segments]
         self.words = query_words(request.text, self.languages, prefix=request.prefix)
         self.ranking = Ranking(self.view, self.words)

@@ -68,6 +68,16 @@ def filtered(
     return View(views)
 
 
+def chooses_none(view: View, request: SearchRequest, modified: ModifiedNs, rules: AccessRules) -> bool:
+    """Tell whether the paths, tags, metadata and times of a request leave no document, given or withheld."""
+    documents = request._replace(must=(), phrase=(), exclude=())
+    if not documents.is_filtered:
+        return False
+    left = filtered(view, documents, (), modified, rules)
+    withheld = [mask for one in left.segments for mask in (one.unsafe, one.superseded) if mask is not None]
+    return not left.n and not any(mask.any() for mask in withheld)
+
+
 def _narrowed(view: SegmentView, documents: Mask, passages: Mask | None) -> SegmentView:
     chosen = documents[np.asarray(view.segment.document_of_chunk)]
     if passages is not None:

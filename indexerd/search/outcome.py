@@ -204,6 +204,7 @@ class SearchOutcome(NamedTuple):
         evidence: For evidence requests that did not abstain.
         close_terms: By words that no eligible chunk holds: terms that are spelt like them, the likeliest first.
         searched: The text that was searched for in the place of the one asked, none of whose words is there; or None.
+        no_document: Nothing was found, and paths, tags, metadata or times of the request leave no document at all.
     """
 
     request: SearchRequest
@@ -222,3 +223,4 @@ class SearchOutcome(NamedTuple):
     evidence: EvidenceSet | None
     close_terms: Mapping[str, tuple[str, ...]] = MappingProxyType({})
     searched: str | None = None
+    no_document: bool = False

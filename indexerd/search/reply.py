@@ -32,6 +32,8 @@ def as_json(outcome: SearchOutcome, snapshot: "Snapshot") -> Json:
     )
     if outcome.searched is not None:
         close["searched"] = outcome.searched
+    if outcome.no_document:
+        close["no_document"] = True
     return {
         "store_id": snapshot.store_id,
         "generation": snapshot.generation,

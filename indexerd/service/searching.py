@@ -26,7 +26,7 @@ from indexerd.search.request import DEFAULT_BUDGET_CHARS, SORTS, SearchRequest, 
 from indexerd.service.callers import Caller
 from indexerd.service.parts import Parts
 from indexerd.service.recalling import recall
-from indexerd.service.rendering import Json, keep_sendable
+from indexerd.service.rendering import Json, keep_sendable, printable_path
 from indexerd.service.visibility import Visibility
 from indexerd.store import Snapshot
 from indexerd.sync.status import Barrier
@@ -175,6 +175,11 @@ def _is_plain(asked: Asked) -> bool:
     request = asked.request
     is_small = 0 < request.k <= _AT_ONCE_K and len(request.text) <= _AT_ONCE_CHARS and asked.generation is None
     return is_small and request.sort == "score" and not (request.is_filtered or request.prefix or request.trace)
+
+
+def _problem(barrier: Barrier) -> Json:
+    failure = barrier.failure
+    return {"problem": {"code": failure.code, "detail": printable_path(failure.detail)}} if failure else {}
 
 
 def _reads(seen: Mapping[SourcePath, Seen]) -> dict[SourcePath, SourceRead | SourceFault]:
@@ -344,7 +349,7 @@ class Searching:
         if caller.is_owner:
             held = 0 if found.historical is not None else self._held(asked.request, snapshot)
             said: Json = {"state": state, "waited_ms": round(timing.waited * 1000, 3)}
-            result["freshness"] = said | ({"held": held} if held else {})
+            result["freshness"] = said | ({"held": held} if held else {}) | _problem(timing.barrier)
         else:
             # Becoming durable follows each publish, also of what this caller may not see.
             del result["durable"]

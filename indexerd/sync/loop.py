@@ -21,6 +21,7 @@ from indexerd.sync.apply import Tally
 from indexerd.sync.mending import Mending
 from indexerd.sync.options import SyncOptions
 from indexerd.sync.pending import Hint
+from indexerd.sync.problems import Problem
 from indexerd.sync.repair import Asked, Reads, holds
 from indexerd.sync.scan import Scanner
 from indexerd.sync.status import Barrier, BarrierState, RootStatus, SyncReport, SyncStatus, named, state_of
@@ -152,7 +153,8 @@ class SyncLoop:
         # An answer from before the start waited for nothing yet.
         number = earlier.number if earlier is not None and earlier.number else self._seen_so_far()
         state, named = self._wait_for(number, deadline)
-        return Barrier(state, self._clock.monotonic() - began, number, named)
+        failure = self._failure() if state != "current" else None
+        return Barrier(state, self._clock.monotonic() - began, number, named, failure)
 
     def repair(self, reads: Reads, deadline: float) -> Snapshot | None:
         """Publish what a query saw of some files, before everything else.
@@ -334,9 +336,11 @@ class SyncLoop:
         while self._wait_for(number, self._clock.monotonic() + _FAILURE_LOOK_SECONDS, patient=True)[0] != "current":
             if self._stopping or self._thread is None:
                 raise ShutdownError("the daemon is stopping")
-            failed = [problem for problem in self._stepper.problems.entries if problem.code in STEP_FAILURES]
-            if failed:
-                raise StoreError(failed[0].detail)
+            if (failure := self._failure()) is not None:
+                raise StoreError(failure.detail)
+
+    def _failure(self) -> Problem | None:
+        return next((problem for problem in self.problems.entries if problem.code in STEP_FAILURES), None)
 
     def _is_hopeless(self, deadline: float, *, bulk: bool) -> bool:
         """Return whether waiting, for a bulk run or not, is sure to be in vain: then the answer is given at once."""

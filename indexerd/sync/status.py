@@ -26,12 +26,14 @@ class Barrier(NamedTuple):
         waited_seconds: How long it took.
         number: Stands for what was waited for: with it the wait can be gone on with.
         named: All that an event named by itself is searchable: what is missing is being done in bulk.
+        failure: Why the rest is not searchable, where waiting longer would not help.
     """
 
     state: BarrierState
     waited_seconds: float
     number: int = 0
     named: bool = False
+    failure: Problem | None = None
 
 
 class RootStatus(NamedTuple):

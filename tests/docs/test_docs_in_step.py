@@ -149,7 +149,7 @@ def test_every_field_of_a_reply_is_explained():
     house = SmallHouse({"a.md": "\ufeff# Title\n\nThe quokka.\n"})
     reply = house.service.call(OWNER, "query", {"text": "quokka", "explain": True})
     shown = first_cells(section(PROTOCOL, "The result of query and evidence"))
-    assert shown - set(reply) == {"evidence", "truncated", "close_terms", "searched"}
+    assert shown - set(reply) == {"evidence", "truncated", "close_terms", "searched", "no_document"}
     assert set(reply) <= shown
     assert set(reply["hits"][0]) == first_cells(section(PROTOCOL, "Hits"))
 

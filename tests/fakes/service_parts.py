@@ -29,6 +29,7 @@ class ScriptedSync:
     def __init__(self, clock) -> None:
         self.clock = clock
         self.state = "current"
+        self.failure = None
         self.barrier_takes = 0.0
         self.on_barrier = lambda: None
         self.on_repair = lambda reads: None
@@ -44,7 +45,7 @@ class ScriptedSync:
         if self.clock.monotonic() < self.reached_at:
             return Barrier("pending", waits)
         self.on_barrier()
-        return Barrier(self.state, waits)
+        return Barrier(self.state, waits, failure=self.failure)
 
     def repair(self, reads, deadline):
         self.repairs.append((dict(reads), deadline))

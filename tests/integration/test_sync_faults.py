@@ -550,7 +550,8 @@ def test_a_publish_that_fails_changes_nothing_and_is_tried_again(tmp_path, cause
         [problem] = rig.loop.status().problems
         assert problem.detail.startswith(f"{cause}: ")
         assert (rig.generation(), rig.text("n.md")) == (generation, "first")
-        assert rig.barrier(0.05) == "pending"
+        reached = rig.loop.barrier(time.monotonic() + 0.05)
+        assert (reached.state, reached.failure.code) == ("pending", "publish_failed")
         assert rig.loop.status().state == "degraded"
         rig.write("m.md", "meanwhile")
         rig.fs.cause = 0

@@ -212,7 +212,10 @@ def test_a_full_output_is_told_in_one_line(daemon, words):
             cwd="/",
             env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])},
         )
-    assert (done.returncode, done.stderr) == (2, b"indexerd: standard output: No space left on device\n")
+    assert (done.returncode, done.stderr) == (
+        2,
+        b"indexerd: standard output: No space left on device; free some space there\n",
+    )
 
 
 def test_the_innermost_root_wins():

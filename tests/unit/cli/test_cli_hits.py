@@ -9,6 +9,7 @@ import pytest
 from indexerd.cli.hits import notes, notes_beside, path_bytes, render
 
 ESCAPE = "\x1b[2J"
+FULL = {"code": "publish_failed", "detail": "ENOSPC: '/state'"}
 
 
 def hit(**changes):
@@ -134,11 +135,31 @@ def test_what_was_withheld_is_one_line():
         ({"unmatched": ["xyzzy"]}, "in no document: xyzzy"),
         ({"rejected_counts": {"source_unreadable": 1}}, "withheld: 1 not readable"),
         ({"freshness": {"state": "pending"}}, "not indexed yet"),
+        ({"freshness": {"state": "pending"}, "unmatched": ["x"]}, "in no document that the index has: x"),
+        ({"freshness": {"state": "building", "problem": FULL}}, "first index could not be built so far"),
     ],
 )
 def test_nothing_found_says_why(changes, expected):
     """Not in the documents, still building, withheld and not yet indexed look different."""
     assert expected in notes(result(**changes), colour=False)
+
+
+def test_a_standing_problem_is_named_where_waiting_would_not_help():
+    """What was saved last is missing for a reason that has a place and a remedy, with hits and without."""
+    for hits in ((), (hit(),)):
+        told = notes(result(*hits, freshness={"state": "pending", "problem": FULL}), colour=False)
+        assert "indexed, see `indexerd doctor`: ENOSPC: '/state'" in told
+        assert "--wait" not in told
+
+
+def test_flags_that_leave_no_document_are_named():
+    """A glob or a tag that nothing has is told apart from a word that nothing has, unless it may have come to be."""
+    request = {"paths": ["[", "a\x1b"], "tags": ["t"], "where": {"k": ["v"]}, "since": "2030", "until": None}
+    none = {"no_document": True, "request": request, "unmatched": ["x"]}
+    flags = r"-g '[' -g 'a\x1b' --tag 't' --where 'k=v' --since '2030'"
+    told = f"nothing found: no document passes {flags}; `indexerd documents` lists what there is\n"
+    assert notes(result(**none), colour=False, narrowed=True) == told
+    assert "passes" not in notes(result(**none, freshness={"state": "pending"}), colour=False, narrowed=True)
 
 
 def test_close_words_are_offered_and_those_that_were_used_are_named():

@@ -5,6 +5,7 @@ import pytest
 from indexerd.errors import ForbiddenError, GenerationError, RequestError, UnknownFieldError
 from indexerd.search.reply import iso_utc
 from indexerd.service.rendering import keep_sendable, moment, path_fields
+from indexerd.sync.problems import Problem
 from tests.fakes.service_parts import OWNER, SmallHouse, guest
 
 FILES = {"a.md": "# Alpha\n\nA quokka lives here.\n", "b.md": "# Beta\n\nNo animals.\n"}
@@ -221,6 +222,15 @@ def test_the_wait_is_bounded_by_wait_ms_and_told(house):
     assert result["freshness"] == {"state": "pending", "waited_ms": 40.0}
     assert paths(result) == ["a.md"]
     assert house.call("query", text="quokka", wait_ms=6000)["freshness"] == {"state": "current", "waited_ms": 5000.0}
+
+
+def test_owners_are_told_why_waiting_longer_would_not_help(house):
+    """The problem that keeps what was saved from being published is named; others hear the state only."""
+    house.sync.state = "pending"
+    house.sync.failure = Problem("publish_failed", 0, 3, "ENOSPC: '/state\udcff'")
+    told = house.call("query", text="quokka")["freshness"]
+    assert told["problem"] == {"code": "publish_failed", "detail": "ENOSPC: '/state\ufffd'"}
+    assert house.call("query", caller=guest("staff"), text="quokka")["freshness"] == {"state": "pending"}
 
 
 def test_a_file_is_repaired_while_the_barrier_waits_for_others(house):
