@@ -190,6 +190,8 @@ class Postings:
 
 # Postings that a merge has in hand at a time: 500,000 need about 40 MB beside the parts and the result.
 _SLICE = 1 << 19
+# Where fewer chunks than one in so many are left of a part, most of its terms are gone with the others.
+_FEW = 8
 
 
 def merge_postings(parts: Sequence[tuple[PostingIndex, Chunks]], chunk_count: int) -> Postings:
@@ -200,6 +202,7 @@ def merge_postings(parts: Sequence[tuple[PostingIndex, Chunks]], chunk_count: in
             ascend within a part, none twice.
         chunk_count: Chunks of the result.
     """
+    parts = [(_without_the_rest(part, places), places) for part, places in parts]
     # Every part is in order already: sorting all of them merges runs.
     names = list(dict.fromkeys(sorted(chain.from_iterable(part.names() for part, _ in parts))))
     rank = {name: number for number, name in enumerate(names)}
@@ -233,6 +236,26 @@ def slice_bounds(sizes: npt.NDArray[np.int64], limit: int) -> list[int]:
     ends = np.cumsum(sizes)
     cuts = np.searchsorted(ends, np.arange(limit, int(ends[-1]) if len(ends) else 0, limit)) + 1
     return sorted({0, len(sizes), *cuts.tolist()})
+
+
+def _without_the_rest(part: PostingIndex, places: Chunks) -> PostingIndex:
+    """Return what a merge needs of a part, its chunks numbered as before: the part itself where that is much of it."""
+    is_left = places >= 0
+    if _FEW * np.count_nonzero(is_left) > len(places):
+        return part
+    sizes = part.sizes()
+    left: list[tuple[npt.NDArray[np.int64], Chunks, Codes]] = []
+    for first, last in pairwise(slice_bounds(sizes, _SLICE)):
+        chunks, codes = part.between(first, last)
+        at = np.flatnonzero(is_left[chunks])
+        left.append((np.repeat(np.arange(first, last), sizes[first:last])[at], chunks[at], codes[at]))
+    if not left:
+        return part
+    numbers, chunks, codes = (np.concatenate(column) for column in zip(*left, strict=True))
+    counts = np.bincount(numbers)
+    used = np.flatnonzero(counts)
+    starts = np.concatenate(([0], np.cumsum(counts[used])))
+    return Postings(tuple(map(part.term, used.tolist())), starts, chunks, codes, part.frequencies, part.lengths)
 
 
 class _Part:

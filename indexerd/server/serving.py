@@ -124,7 +124,8 @@ class Server:
             topic: What happened.
             payload_for: What this caller is told; None for nothing. Called on the server's thread, must not block.
         """
-        if not self._loop.is_closed():
+        # Waking the loop for nobody makes the publishing thread wait for the interpreter.
+        if self._subscribers and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._tell, topic, payload_for)
 
     def statistics(self) -> Payload:

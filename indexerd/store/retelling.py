@@ -82,9 +82,10 @@ def taken_back(before: Sequence[Segment], taken: Sequence[Segment], merged: Segm
             dead += [path] if new is not None else []
         elif new is None or _hash(segments, old) != _hash(segments, new):
             keep[old[0]][old[1]] = True
-    if not dead and not any(mask.any() for mask in keep):
+    kept = [(segment, mask) for segment, mask in zip(segments, keep, strict=True) if mask.any()]
+    if not dead and not kept:
         return None
-    changed = merge_segments(list(zip(segments, keep, strict=True)), drop_tombstones=True)
+    changed = merge_segments(kept or [(merged, keep[-1])], drop_tombstones=True)
     return with_tombstones(changed, dead)
 
 

@@ -36,7 +36,8 @@ def merge_segments(parts: Sequence[tuple[Segment, npt.NDArray[np.bool_]]], *, dr
     segments = [segment for segment, _ in parts]
     documents = _Documents(parts)
     first_chunks = documents.first_chunks()
-    headings, heading_numbers = _headings(segments, documents)
+    places = documents.chunk_places()
+    headings, heading_numbers = _headings(segments, places, documents.chunks)
     tombstones = _tombstones(segments, documents.paths, drop_tombstones=drop_tombstones)
     return Segment(
         settings=segments[0].settings,
@@ -63,8 +64,7 @@ def merge_segments(parts: Sequence[tuple[Segment, npt.NDArray[np.bool_]]], *, dr
         chunk_hit=documents.chunk_column(lambda segment: segment.chunk_hit),
         texts=documents.table(lambda segment: segment.texts),
         postings=merge_postings(
-            [(segment.postings, places) for segment, places in zip(segments, documents.chunk_places(), strict=True)],
-            int(first_chunks[-1]),
+            [(segment.postings, some) for segment, some in zip(segments, places, strict=True)], int(first_chunks[-1])
         ),
     )
 
@@ -134,22 +134,24 @@ def _ranges(firsts: _Indexes, counts: _Indexes) -> _Indexes:
     return np.repeat(firsts, counts) + within
 
 
-def _headings(segments: Sequence[Segment], documents: _Documents) -> tuple[BytesTable, npt.NDArray[np.uint32]]:
+def _headings(
+    segments: Sequence[Segment], places: Sequence[npt.NDArray[np.int32]], chunks: _Indexes
+) -> tuple[BytesTable, npt.NDArray[np.uint32]]:
     """Return the distinct heading paths in order of first use, and each chunk's number."""
     distinct: dict[bytes, int] = {}
     known = []
-    for segment in segments:
-        table = segment.headings
-        known.append([distinct.setdefault(bytes(table[at]), len(distinct)) for at in range(len(table))])
-    numbers = np.concatenate(
-        [np.array(names, np.int64)[segment.heading_numbers] for names, segment in zip(known, segments, strict=True)]
-    )[documents.chunks]
+    for segment, some in zip(segments, places, strict=True):
+        used = np.unique(segment.heading_numbers[some >= 0]).astype(np.int64)
+        names = np.zeros(len(segment.headings), np.int64)
+        names[used] = [distinct.setdefault(bytes(one), len(distinct)) for one in segment.headings.slices(used)]
+        known.append(names[segment.heading_numbers])
+    numbers = np.concatenate(known)[chunks]
     used, first = np.unique(numbers, return_index=True)
     order = used[np.argsort(first)]
     rank = np.zeros(len(distinct), np.uint32)
     rank[order] = np.arange(len(order), dtype=np.uint32)
-    names = list(distinct)
-    return bytes_table([names[number] for number in order.tolist()]), rank[numbers]
+    paths = list(distinct)
+    return bytes_table([paths[number] for number in order.tolist()]), rank[numbers]
 
 
 def _tombstones(
