@@ -105,6 +105,10 @@ class Synchroniser(Protocol):
         """Return the documents that cannot be looked at now."""
         ...
 
+    def may_hang(self) -> bool:
+        """Return whether a look at a root may have to wait for another machine, which may never answer."""
+        ...
+
 
 class Identity(NamedTuple):
     """Which daemon this is, for its owner."""

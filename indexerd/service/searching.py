@@ -201,6 +201,8 @@ class Searching:
             RequestError: The request is wrong.
         """
         parts, clock = self._parts, self._parts.clock
+        if parts.sync.may_hang():
+            return None
         asked, started = read_asked(params, caller, clock.now_ns, evidence=False), clock.monotonic()
         if not (caller.is_owner and _is_plain(asked)) or started < self._at_once_from or parts.sync.held():
             return None

@@ -223,6 +223,10 @@ class SyncLoop:
         """Return the documents that cannot be looked at now: not eligible."""
         return self._stepper.ledger.held_paths
 
+    def may_hang(self) -> bool:
+        """Return whether a look at a root may have to wait for another machine."""
+        return self._stepper.watching.may_hang
+
     def modified(self, paths: Sequence[SourcePath]) -> list[int | None]:
         """Return the modification times (ns since 1970) of files as they were last read; None where not known."""
         return self._stepper.ledger.cache.modified(paths)

@@ -26,6 +26,7 @@ class Watching:
 
     Attributes:
         watcher: Started, or about to be; None where scans are relied on.
+        may_hang: Whether a look at a root may have to wait for another machine, as far as is known.
     """
 
     def __init__(  # noqa: PLR0913 (its owner names each)
@@ -38,7 +39,7 @@ class Watching:
         problems: Standing,
         note: HandOver,
     ) -> None:
-        self.watcher = watcher
+        self.watcher, self.may_hang = watcher, True
         self._roots = {os.fsencode(root.path): root.label for root in roots}
         self._options, self._timetable, self._problems, self._note = options, timetable, problems, note
         # One for which the machine had no descriptor left.
@@ -68,7 +69,7 @@ class Watching:
             return
         mounts = parse_mounts(read_mounts())
         remote = {root: label for root, label in self._roots.items() if is_remote(mounts, os.path.realpath(root))}
-        names = ", ".join(remote.values())
+        self.may_hang, names = bool(remote), ", ".join(remote.values())
         if self._options.trust_events:
             detail = f"{names}: what other machines change is seen by the next full scan only, since polling is off"
             self._problems.set("events_only", detail if remote else None)

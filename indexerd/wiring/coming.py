@@ -70,6 +70,10 @@ class Coming:
         """Return the documents that cannot be looked at now: none before the first look."""
         return frozenset() if self._sync is None else self._sync.held()
 
+    def may_hang(self) -> bool:
+        """Return whether a look at a root may have to wait for another machine: not known before the sync is there."""
+        return self._sync is None or self._sync.may_hang()
+
     def modified(self, paths: Sequence[SourcePath]) -> list[int | None]:
         """Return the modification times of files as they were last read."""
         return self._there().modified(paths)

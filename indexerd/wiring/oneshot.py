@@ -67,3 +67,7 @@ class OneShot:
     def held(self) -> frozenset[SourcePath]:
         """Return the documents that cannot be looked at now."""
         return self._sync.held()
+
+    def may_hang(self) -> bool:
+        """Return whether a look at a root may hang: a process that answers one call has nobody else to hold up."""
+        return False

@@ -162,5 +162,8 @@ class _Elsewhere:
     def drop_fingerprints(self) -> None:
         raise StoreLockedError(_LOCKED)
 
+    def may_hang(self) -> bool:
+        return False
+
     def held(self) -> frozenset[SourcePath]:
         return frozenset()

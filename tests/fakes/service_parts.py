@@ -36,6 +36,7 @@ class ScriptedSync:
         self.repairs = []
         self.asked = []
         self.held_paths = frozenset()
+        self.is_remote = False
 
     def barrier(self, deadline, earlier=None):
         if earlier is None:
@@ -88,6 +89,9 @@ class ScriptedSync:
 
     def held(self):
         return self.held_paths
+
+    def may_hang(self):
+        return self.is_remote
 
 
 class SmallHouse:

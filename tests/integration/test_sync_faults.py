@@ -80,6 +80,7 @@ def test_after_lost_events_nobody_is_told_current_before_the_scan(tmp_path):
     """From the overflow until the scan is published the barrier says pending."""
     with limit("max_queued_events", 16), Rig(tmp_path) as rig:
         rig.start()
+        assert not rig.loop.may_hang()
         with rig.loop._stepper.watcher._lock:
             for number in range(100):
                 rig.write(f"{number}.md", "text")
@@ -223,6 +224,7 @@ def test_a_remote_root_is_polled_unless_polling_is_off(tmp_path, monkeypatch, tr
         rig.start()
         assert rig.problems() == {problem}
         assert rig.loop.status().state == "degraded"
+        assert rig.loop.may_hang()
         assert (rig.loop.status().watches > 0) == trust
         rig.write("n.md", "seen at once, for this machine wrote it")
         rig.settle()

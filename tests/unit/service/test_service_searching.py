@@ -70,6 +70,13 @@ def test_what_others_ask_is_left_to_their_threads(house):
     assert at_once(house, guest("board")) is None
 
 
+def test_what_another_machine_may_hold_up_is_left_to_another_thread(house):
+    """A file system whose server is gone hangs whoever looks at it: not those who ask for anything else."""
+    house.sync.is_remote = True
+    assert at_once(house) is None
+    assert house.call("query", text="quokka animals")["hits"]
+
+
 def test_nothing_is_waited_for_at_once(house):
     """Neither what was written just now, nor a repair, nor a look at what is held."""
     house.sync.barrier_takes = 0.05
