@@ -6,7 +6,7 @@ import sys
 import click
 
 from indexerd import __version__
-from indexerd.cli.describing import Described, Flag, described
+from indexerd.cli.completing import Described, Flag, described
 from indexerd.cli.main import GROUPS, cli
 
 HEAD = r"""'\" made by docs/manual.py from the commands; do not edit
@@ -96,7 +96,7 @@ def page() -> str:
     """Return the page as roff."""
     parts = [HEAD.format(version=__version__)]
     with click.Context(cli, info_name="indexerd") as context:
-        for title, commands in GROUPS:
+        for title, commands in GROUPS.items():
             parts.append(f".SH {title.upper()} COMMANDS\n")
             parts += [section(described(context, name)) for name, *_ in commands]
     return "".join([*parts, TAIL])

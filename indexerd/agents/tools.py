@@ -12,8 +12,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from typing import NamedTuple, cast
 
-from indexerd.agents.arguments import problems
-from indexerd.agents.schemas import Json, input_schema
+from indexerd.agents.schemas import Json, input_schema, problems
 from indexerd.errors import NotFoundError, RequestError
 
 Call = Callable[[str, Mapping[str, object]], Mapping[str, object]]

@@ -16,7 +16,7 @@ from indexerd.cli.plain import wants_colour
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from typing import Any
 
     from indexerd.cli.asking import Asking
@@ -54,7 +54,7 @@ def answer_bytes(
 def finish(asking: Asking, result: dict[str, Any], out: bytes, err: bytes) -> int:
     """Write both streams, remember what a person saw, and return the exit status."""
     if asking.format == "people" and not asking.nul and result["hits"]:
-        from indexerd.cli.last import remember  # noqa: PLC0415 - scripts do not need it
+        from indexerd.cli.sockets import remember  # noqa: PLC0415 - scripts do not need it
 
         remember(result["hits"], [path_bytes(hit) for hit in result["hits"]], os.environ, os.getuid())
     if not write(1, out):
@@ -63,13 +63,25 @@ def finish(asking: Asking, result: dict[str, Any], out: bytes, err: bytes) -> in
     return 0 if result["hits"] else 1
 
 
-def write(stream: int, data: bytes) -> bool:
-    """Write all bytes to a descriptor; False if nobody reads any more.
+def write_json(value: object) -> bool:
+    """Write a value to standard output as one line of JSON; see `write`."""
+    import json  # noqa: PLC0415 - not on the fast path
+
+    return write(1, json.dumps(value, separators=(",", ":")) + "\n")
+
+
+def write_lines(lines: Iterable[str], stream: int = 1) -> bool:
+    """Write lines; see `write`."""
+    return write(stream, "".join(f"{line}\n" for line in lines))
+
+
+def write(stream: int, data: bytes | str) -> bool:
+    """Write all bytes to a descriptor; False if nobody reads any more. Of text what is no Unicode is written as escape.
 
     Raises:
         OSError: Standard output takes nothing (full, closed). What is lost on standard error is lost without a word.
     """
-    view = memoryview(data)
+    view = memoryview(data if isinstance(data, bytes) else data.encode("utf-8", "backslashreplace"))
     while view:
         try:
             view = view[os.write(stream, view) :]

@@ -1,8 +1,9 @@
 """Who answers a query: the daemon that is meant, else this process after it has brought the index up to date.
 
-Owns: the decision between both, and what standard error hears of it.
+Owns: the decision between both, what standard error hears of it, and asking on until a long result is whole.
 Knows nothing of: what is asked.
 Invariants: 1. local work is always told on standard error. 2. with `--no-local` or a named socket there is none.
+    3. all hits of a joined result are of one generation.
 Purity: shell (through what it calls).
 See: docs/operations.md.
 """
@@ -15,11 +16,13 @@ from typing import Literal, cast
 from indexerd.cli.answering import write
 from indexerd.cli.place import Place
 from indexerd.cli.plain import count, escape
-from indexerd.cli.reaching import Backend, Selection, find_daemon, local_config, naming_holder, reach_daemon
+from indexerd.cli.reaching import Backend, Result, Selection, find_daemon, local_config, naming_holder, reach_daemon
 from indexerd.config import Config, holds
-from indexerd.errors import RequestError, StoreLockedError
+from indexerd.errors import BusyError, RequestError, StoreLockedError
 from indexerd.naming import encode_name
 
+# A corpus that changes under every page is read again from the start so often, then given up.
+_ATTEMPTS = 5
 Need = Literal["fresh", "store", "read", "sources"]
 
 
@@ -72,7 +75,7 @@ def _local(config: Config, need: Need, watch_set: str) -> Backend:
         if report.get(f"documents_{what}")
     )
     what = f"answering from here (generation {report['generation']}{changes})"
-    write(2, f"indexerd: no daemon runs for {escape(watch_set)}: {what}\n".encode())
+    write(2, f"indexerd: no daemon runs for {escape(watch_set)}: {what}\n")
     return backend
 
 
@@ -102,3 +105,35 @@ def name_below(status: Mapping[str, object], path: str) -> str | None:
 
 def _literal(name: str) -> str:
     return "".join(f"[{char}]" if char in "*?[" else char for char in name)
+
+
+def call_whole(backend: Backend, method: str, params: Mapping[str, object]) -> Result:
+    """Return the result of `query` with all its hits.
+
+    Raises:
+        BusyError: The index changed during every attempt; ask for fewer hits.
+    """
+    for _ in range(_ATTEMPTS):
+        result = backend.call(method, params)
+        hits = cast("list[Result]", result["hits"])
+        while result.get("truncated"):
+            page = backend.call(method, {**params, "after": len(hits)})
+            if page["generation"] != result["generation"]:
+                break
+            hits += cast("list[Result]", page["hits"])
+            result["truncated"] = bool(page.get("truncated") and page["hits"])
+        else:
+            result.pop("truncated", None)
+            return result
+    raise BusyError("the index changed while a long result was read: ask again, or for fewer hits (-n)")
+
+
+def all_documents(backend: Backend, params: Mapping[str, object] | None = None) -> Iterator[Result]:
+    """Give every document of `documents`, page after page."""
+    after: dict[str, object] = {}
+    while True:
+        page = backend.call("documents", {**(params or {}), **after})
+        yield from cast("list[Result]", page["documents"])
+        if not page.get("next"):
+            return
+        after = {"after": page["next"]}

@@ -16,7 +16,7 @@ from typing import cast
 
 import click
 
-from indexerd.cli.answering import write
+from indexerd.cli.answering import write, write_json
 from indexerd.cli.asking_there import asking_backend
 from indexerd.cli.hits import conflict_lines
 from indexerd.cli.options import acting, as_json, read_text, selecting, take_selection
@@ -75,12 +75,12 @@ def check_command(  # noqa: PLR0913, PLR0917 - one argument a flag
         sent = read_text(sent_file) if sent_file else None
         write_trace(trace_file, with_answer(trace, params["answer"], sent, report))
     if is_json:
-        write(1, (json.dumps(report, ensure_ascii=True) + "\n").encode())
+        write_json(report)
     elif fix:
-        write(1, _fixed(report).encode("utf-8", "backslashreplace"))
-        write(2, _for_people(report).encode("utf-8", "backslashreplace"))
+        write(1, _fixed(report))
+        write(2, _for_people(report))
     else:
-        write(1, _for_people(report).encode("utf-8", "backslashreplace"))
+        write(1, _for_people(report))
     return 0 if report["verdict"] == "pass" else 1
 
 

@@ -1,20 +1,23 @@
-"""`completion`: a script that teaches a shell the commands, flags and fixed values.
+"""`completion`: a script that teaches a shell the commands, flags and fixed values; all of these as values.
 
-Owns: the scripts for bash, zsh and fish.
+Owns: the scripts for bash, zsh and fish; which flags take the name of a file.
 Knows nothing of: what a command does.
 Invariants: 1. a script is static: completing runs no program, and it holds no path of this machine. 2. equal commands
-    give equal scripts.
+    give equal scripts. 3. all that the help shows is described, in the same order.
 Purity: shell (standard output).
 See: docs/operations.md (install).
 """
 
+import inspect
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import click
 
 from indexerd.cli.answering import write
-from indexerd.cli.describing import Described, Flag, described
 
+# What stands for a value in the help, where the value is the name of a file or folder.
+_FILES = frozenset({"FILE", "DIR", "PATH", "ROOT", "CASES", "CITATION", "ANSWER", "PATHS", "ROOTS"})
 _BASH = """\
 _indexerd() {{
   local word=${{COMP_WORDS[COMP_CWORD]}} before=${{COMP_WORDS[COMP_CWORD-1]}} command="" at flags="" values="" files=""
@@ -52,6 +55,30 @@ if [[ ${{funcstack[1]}} == _indexerd ]]; then _indexerd "$@"; else compdef _inde
 """
 
 
+class Flag(NamedTuple):
+    """A flag. `value` is empty for one that takes none."""
+
+    names: tuple[str, ...]
+    help: str
+    value: str
+    choices: tuple[str, ...]
+    takes_file: bool
+    repeats: bool
+
+
+class Described(NamedTuple):
+    """A command. `summary` is one sentence, `text` the whole help by paragraphs, `epilog` what stands at its end."""
+
+    name: str
+    summary: str
+    text: tuple[str, ...]
+    epilog: str
+    usage: str
+    flags: tuple[Flag, ...]
+    choices: tuple[str, ...]
+    takes_file: bool
+
+
 @click.command("completion")
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 @click.pass_context
@@ -61,7 +88,7 @@ def completion_command(context: click.Context, shell: str) -> int:
     assert isinstance(root.command, click.Group)
     commands = [described(root, name) for name in root.command.list_commands(root)]
     script = {"bash": bash_script, "zsh": zsh_script, "fish": fish_script}[shell](commands)
-    write(1, script.encode())
+    write(1, script)
     return 0
 
 
@@ -139,3 +166,38 @@ def _fish_value(flag: Flag) -> str:
 
 def _fish_quoted(text: str) -> str:
     return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+def described(context: click.Context, name: str) -> Described:
+    """Describe one command of the group that the context is of."""
+    group = context.command
+    assert isinstance(group, click.Group)
+    command = group.get_command(context, name)
+    assert command is not None
+    own = click.Context(command, info_name=name, parent=context)
+    arguments = [one for one in command.params if isinstance(one, click.Argument)]
+    return Described(
+        name,
+        command.get_short_help_str(limit=300),
+        tuple(" ".join(part.split()) for part in inspect.cleandoc(command.help or "").split("\n\n")),
+        command.epilog or "",
+        " ".join(piece for piece in command.collect_usage_pieces(own) if piece != "[OPTIONS]"),
+        tuple(_flag(one, own) for one in command.get_params(own) if isinstance(one, click.Option) and not one.hidden),
+        tuple(choice for one in arguments for choice in _choices(one)),
+        any(_is_file(one, one.make_metavar(own)) for one in arguments),
+    )
+
+
+def _flag(option: click.Option, context: click.Context) -> Flag:
+    value = "" if option.is_flag or option.count else option.make_metavar(context)
+    names = (*option.opts, *option.secondary_opts)
+    help_text = " ".join((option.help or "").split())
+    return Flag(names, help_text, value, _choices(option), bool(value) and _is_file(option, value), option.multiple)
+
+
+def _choices(parameter: click.Parameter) -> tuple[str, ...]:
+    return tuple(map(str, parameter.type.choices)) if isinstance(parameter.type, click.Choice) else ()
+
+
+def _is_file(parameter: click.Parameter, value: str) -> bool:
+    return isinstance(parameter.type, click.Path) or value.strip("[].").upper() in _FILES

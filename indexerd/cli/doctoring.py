@@ -7,7 +7,6 @@ Purity: shell (reads settings, folders, limits, the store; asks the daemon).
 See: docs/operations.md (doctor).
 """
 
-import json
 import os
 import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -16,9 +15,9 @@ from typing import NamedTuple, cast
 import click
 
 from indexerd import __version__
-from indexerd.cli.answering import write
+from indexerd.cli.answering import write, write_json
+from indexerd.cli.asking_there import all_documents
 from indexerd.cli.options import as_json, selecting, take_selection
-from indexerd.cli.paging import all_documents
 from indexerd.cli.place import Place, here
 from indexerd.cli.plain import escape
 from indexerd.cli.reaching import Backend, Result, Selection, find_daemon, local_config
@@ -95,11 +94,11 @@ def doctor_command(is_json: bool, **flags: object) -> int:
     selection, place = take_selection(flags), here()
     findings = list(examine(selection, place))
     if is_json:
-        write(1, (json.dumps([one._asdict() for one in findings], ensure_ascii=True) + "\n").encode())
+        write_json([one._asdict() for one in findings])
     else:
         for one in findings:
             lines = f"{one.area:<9} {escape(one.what)}\n    {escape(one.remedy)}\n"
-            write(1, lines.encode("utf-8", "backslashreplace"))
+            write(1, lines)
         write(2, b"" if findings else b"nothing to report\n")
     return 1 if findings else 0
 

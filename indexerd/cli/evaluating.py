@@ -8,14 +8,13 @@ Purity: shell (asks a backend, reads and writes the files that were named).
 See: docs/evaluation.md.
 """
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 import click
 
-from indexerd.cli.answering import write
+from indexerd.cli.answering import write, write_json
 from indexerd.cli.asking_there import asking_backend
 from indexerd.cli.options import as_json, selecting, take_selection
 from indexerd.cli.place import here
@@ -73,7 +72,7 @@ def eval_command(  # noqa: PLR0913, PLR0917 - one argument a flag
     if run_file:
         _save(run_file, "".join(run_lines({one.case.case_id: one.ranked.sources for one in results}, "indexerd")))
     report = _report(results, measures, generation)
-    write(1, (json.dumps(report, ensure_ascii=True) + "\n").encode() if is_json else _for_people(report).encode())
+    _ = write_json(report) if is_json else write(1, _for_people(report))
     broken = _broken(measures, bounds)
     return 1 if report["errors"] or report["failed"] or broken or generation is None else 0
 
@@ -198,7 +197,7 @@ def _broken(measures: Mapping[str, float | None], bounds: Sequence[tuple[str, st
         raise ConfigError([f"--require: no measure {name!r}; there are {', '.join(measures)}" for name in unknown])
     broken = [f"{name} {sign} {bound}" for name, sign, bound in bounds if not _holds_bound(measures[name], sign, bound)]
     for text in broken:
-        write(2, f"indexerd: does not hold: {text}\n".encode())
+        write(2, f"indexerd: does not hold: {text}\n")
     return broken
 
 
@@ -221,5 +220,5 @@ def _ranked_run(
     known = {document for own in judged.values() for document in own}
     document_of = {source: name for source, name in names.items() if source not in known and name in known}
     measures: Measures = {**graded(judged, rankings, document_of)}
-    write(1, (json.dumps({"metrics": measures, "topics": len(rankings)}) + "\n").encode())
+    write_json({"metrics": measures, "topics": len(rankings)})
     return 1 if _broken(measures, bounds) else 0

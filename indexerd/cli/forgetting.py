@@ -7,21 +7,20 @@ Purity: shell (an ignore file, through what it calls).
 See: docs/operations.md (forgetting), docs/adr/0015.
 """
 
-import json
 import os
 from collections.abc import Mapping
 from typing import cast
 
 import click
 
-from indexerd.cli.answering import write
+from indexerd.cli.answering import write, write_json
 from indexerd.cli.asking import is_undecodable
 from indexerd.cli.asking_there import asking_backend, name_below
-from indexerd.cli.last import forget
 from indexerd.cli.options import as_json, selecting, take_selection
 from indexerd.cli.place import Place, here
 from indexerd.cli.plain import count, escape
 from indexerd.cli.reaching import Backend, Result
+from indexerd.cli.sockets import forget
 from indexerd.config import absolute
 from indexerd.errors import RequestError, StillIndexedError
 from indexerd.naming import decode_name
@@ -55,9 +54,9 @@ def forget_command(path: str, history: bool, exclude: bool, is_json: bool, **fla
             forget(os.path.join(os.fsencode(root["path"]), below), place.environ, place.uid)
     is_erased = bool(result["generations"] or result["segments"] or result["dropped"])
     if is_json:
-        write(1, (json.dumps(result, ensure_ascii=True, separators=(",", ":")) + "\n").encode())
+        write_json(result)
     else:
-        write(1 if is_erased else 2, f"{_told(result)}\n".encode("utf-8", "backslashreplace"))
+        write(1 if is_erased else 2, f"{_told(result)}\n")
     return 0 if is_erased else 1
 
 

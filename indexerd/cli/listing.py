@@ -7,16 +7,14 @@ Purity: shell (through what it calls).
 See: docs/operations.md.
 """
 
-import json
 from collections.abc import Iterator
 from typing import cast
 
 import click
 
-from indexerd.cli.answering import write
-from indexerd.cli.asking_there import asking_backend
+from indexerd.cli.answering import write, write_json, write_lines
+from indexerd.cli.asking_there import all_documents, asking_backend
 from indexerd.cli.options import acting, as_json, naming, selecting, take_selection
-from indexerd.cli.paging import all_documents
 from indexerd.cli.place import here
 from indexerd.cli.plain import escape
 from indexerd.cli.reaching import Result
@@ -38,10 +36,10 @@ def documents_command(deleted: bool, nul: bool, is_json: bool, **flags: object) 
     if is_json:
         return _print_list(documents)
     if nul:
-        write(1, "".join(f"{document['source_path']}\0" for document in documents).encode())
+        write(1, "".join(f"{document['source_path']}\0" for document in documents))
         return 0
     lines = [_document_line(document, is_deleted=deleted) for document in documents]
-    write(1, "".join(f"{line}\n" for line in lines).encode("utf-8", "backslashreplace"))
+    write_lines(lines)
     return 0
 
 
@@ -68,10 +66,10 @@ def generations_command(number: int | None, is_json: bool, **flags: object) -> i
     for one in generations:
         changes = f"+{one['added']} ~{one['updated']} -{one['deleted']}"
         durable = "" if one["durable"] else "  not yet on disk for good"
-        write(1, f"{one['generation']:>8}  {escape(str(one['published_at']))}  {changes}{durable}\n".encode())
+        write(1, f"{one['generation']:>8}  {escape(str(one['published_at']))}  {changes}{durable}\n")
     if number is not None:
         lines = _change_lines(cast("Result | None", generations[0]["changes"]), number)
-        write(1, "".join(f"{line}\n" for line in lines).encode("utf-8", "backslashreplace"))
+        write_lines(lines)
     return 0
 
 
@@ -88,5 +86,5 @@ def _change_lines(changes: Result | None, number: int) -> Iterator[str]:
 
 
 def _print_list(values: list[Result]) -> int:
-    write(1, (json.dumps(values, ensure_ascii=True, separators=(",", ":")) + "\n").encode())
+    write_json(values)
     return 0

@@ -10,15 +10,14 @@ See: docs/operations.md (exit statuses).
 
 import errno
 import importlib
-import json
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import click
 
 from indexerd import __version__
-from indexerd.cli.answering import BROKEN_PIPE, write
+from indexerd.cli.answering import BROKEN_PIPE, write, write_json, write_lines
 from indexerd.cli.plain import escape
 from indexerd.errors import (
     BusyError,
@@ -33,73 +32,57 @@ from indexerd.protocol.messages import nearest_name
 
 # Help shows commands in these groups; each lives in the module named beside it, which is loaded when the command is
 # called. The sentence is the first of the command's own help: to show all of them, none need be loaded.
-GROUPS: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
-    (
-        "Everyday",
+GROUPS: Mapping[str, tuple[tuple[str, str, str], ...]] = {
+    "Everyday": (
+        ("watch", "watching", "Index folders, keep the index fresh, and answer queries."),
+        ("query", "querying", "Search, and show proved hits with their lines."),
+        ("open", "opening", "Open the N-th hit of the last query in $VISUAL, at its line."),
+        ("show", "opening", "Print the present text of a citation or path: guide/setup.md#L12-L18."),
+        ("status", "stating", "Show what is indexed, how fresh it is, and what is wrong."),
+        ("stop", "watching", "End a running daemon; returns when it is gone."),
+    ),
+    "Evidence": (
+        ("evidence", "querying", "Print cited evidence within a budget, ready for a model."),
+        ("check", "checking", "Hold an answer to its sources: what it cites, and whether that says it."),
         (
-            ("watch", "watching", "Index folders, keep the index fresh, and answer queries."),
-            ("query", "querying", "Search, and show proved hits with their lines."),
-            ("open", "opening", "Open the N-th hit of the last query in $VISUAL, at its line."),
-            ("show", "opening", "Print the present text of a citation or path: guide/setup.md#L12-L18."),
-            ("status", "stating", "Show what is indexed, how fresh it is, and what is wrong."),
-            ("stop", "watching", "End a running daemon; returns when it is gone."),
+            "verify",
+            "verifying",
+            "Say whether a full citation (…#L12-L18@sha256:HEX) still holds, and where it does not what changed.",
+        ),
+        (
+            "replay",
+            "replaying",
+            "Ask a saved result (`query --json`) again of its generation; say whether it is identical.",
+        ),
+        ("eval", "evaluating", "Measure retrieval, evidence and answer checks on cases with known answers."),
+    ),
+    "Upkeep": (
+        ("sync", "syncing", "Index roots once, or only the named paths inside one, without watching."),
+        ("documents", "listing", "List the documents in the index."),
+        (
+            "generations",
+            "listing",
+            "List the generations that are kept, oldest first; of generation N the documents that it changed.",
+        ),
+        ("forget", "forgetting", "Erase a document from every kept generation: text, words, hashes, name."),
+        ("fsck", "storing", "Check every byte and every rule of an index; print one line per problem."),
+        ("doctor", "doctoring", "Look for everything that weakens a promise, and say what to do about it."),
+        ("dump", "storing", "Print what the index holds: documents, chunks, terms, one line each."),
+        ("config", "stating", "Print the effective settings as a valid file, with where each comes from."),
+    ),
+    "Integration": (
+        ("mcp", "integrating", "Serve an agent over standard input and output (Model Context Protocol)."),
+        ("metrics", "stating", "Print the daemon's metrics as text that Prometheus reads."),
+        ("completion", "completing", "Print the completion script of a shell; source it from the shell's start file."),
+        (
+            "install-service",
+            "integrating",
+            "Write systemd user units that start the daemon of a profile, and say what to type next.",
         ),
     ),
-    (
-        "Evidence",
-        (
-            ("evidence", "querying", "Print cited evidence within a budget, ready for a model."),
-            ("check", "checking", "Hold an answer to its sources: what it cites, and whether that says it."),
-            (
-                "verify",
-                "opening",
-                "Say whether a full citation (…#L12-L18@sha256:HEX) still holds, and where it does not what changed.",
-            ),
-            (
-                "replay",
-                "replaying",
-                "Ask a saved result (`query --json`) again of its generation; say whether it is identical.",
-            ),
-            ("eval", "evaluating", "Measure retrieval, evidence and answer checks on cases with known answers."),
-        ),
-    ),
-    (
-        "Upkeep",
-        (
-            ("sync", "syncing", "Index roots once, or only the named paths inside one, without watching."),
-            ("documents", "listing", "List the documents in the index."),
-            (
-                "generations",
-                "listing",
-                "List the generations that are kept, oldest first; of generation N the documents that it changed.",
-            ),
-            ("forget", "forgetting", "Erase a document from every kept generation: text, words, hashes, name."),
-            ("fsck", "storing", "Check every byte and every rule of an index; print one line per problem."),
-            ("doctor", "doctoring", "Look for everything that weakens a promise, and say what to do about it."),
-            ("dump", "storing", "Print what the index holds: documents, chunks, terms, one line each."),
-            ("config", "stating", "Print the effective settings as a valid file, with where each comes from."),
-        ),
-    ),
-    (
-        "Integration",
-        (
-            ("mcp", "integrating", "Serve an agent over standard input and output (Model Context Protocol)."),
-            ("metrics", "stating", "Print the daemon's metrics as text that Prometheus reads."),
-            (
-                "completion",
-                "completing",
-                "Print the completion script of a shell; source it from the shell's start file.",
-            ),
-            (
-                "install-service",
-                "installing",
-                "Write systemd user units that start the daemon of a profile, and say what to type next.",
-            ),
-        ),
-    ),
-)
+}
 _PRINTED_BY_LIBRARY = frozenset({"-h", "--help", "--version"})
-_MODULES = {name: module for _, commands in GROUPS for name, module, _ in commands}
+_MODULES = {name: module for commands in GROUPS.values() for name, module, _ in commands}
 
 
 class _Commands(click.Group):
@@ -125,7 +108,7 @@ class _Commands(click.Group):
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - as above
-        for title, commands in GROUPS:
+        for title, commands in GROUPS.items():
             with formatter.section(title):
                 formatter.write_dl([(name, summary) for name, _, summary in commands])
 
@@ -181,9 +164,9 @@ def report(error: Exception, *, as_json: bool) -> int:
     problems = error.problems if isinstance(error, ConfigError) else (describe(error),)
     if as_json:
         fields = {"code": code, "message": "; ".join(problems)}
-        write(1, (json.dumps({"error": fields}, ensure_ascii=True) + "\n").encode())
+        write_json({"error": fields})
     else:
-        write(2, "".join(f"indexerd: {escape(problem)}\n" for problem in problems).encode("utf-8", "backslashreplace"))
+        write_lines([f"indexerd: {escape(problem)}" for problem in problems], 2)
     return status
 
 
@@ -218,7 +201,7 @@ def describe(error: Exception) -> str:
 def _bare() -> int:
     """Show what there is, as for any call that does not say what to do."""
     with click.Context(cli, info_name="indexerd", **cli.context_settings) as context:
-        write(2, (cli.get_help(context) + "\n").encode("utf-8", "backslashreplace"))
+        write(2, cli.get_help(context) + "\n")
     return 2
 
 
@@ -226,13 +209,13 @@ def _usage(error: click.ClickException, given: Sequence[str]) -> int:
     # The library lists choices on lines of their own.
     message = " ".join(error.format_message().split())
     if "--json" in given:
-        write(1, (json.dumps({"error": {"code": "usage", "message": message}}) + "\n").encode())
+        write_json({"error": {"code": "usage", "message": message}})
         return error.exit_code
     context = error.ctx if isinstance(error, click.UsageError) else None
     hint = f"\nTry `{context.command_path} --help`." if context is not None else ""
     if isinstance(error, click.NoSuchOption) and _takes_words(context):
         hint = f"\nPut -- before a word that begins with a dash.{hint}"
-    write(2, f"indexerd: {escape(message)}{hint}\n".encode("utf-8", "backslashreplace"))
+    write(2, f"indexerd: {escape(message)}{hint}\n")
     return 2
 
 

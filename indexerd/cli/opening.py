@@ -1,4 +1,4 @@
-"""`open`, `show` and `verify`: from a hit or a citation to the present text.
+"""`open` and `show`: from a hit or a citation to the present text.
 
 Owns: how an editor is started at a line.
 Knows nothing of: search, proof.
@@ -7,7 +7,6 @@ Purity: shell (an editor process).
 See: docs/operations.md.
 """
 
-import json
 import os
 import shlex
 import subprocess
@@ -16,16 +15,15 @@ from typing import cast
 
 import click
 
-from indexerd.cli.answering import write
+from indexerd.cli.answering import write, write_json
 from indexerd.cli.asking import is_undecodable
 from indexerd.cli.asking_there import asking_backend, name_below
 from indexerd.cli.hits import path_bytes
-from indexerd.cli.last import recall
 from indexerd.cli.options import acting, as_json, selecting, take_selection
 from indexerd.cli.place import Place, here
-from indexerd.cli.plain import count, escape
 from indexerd.cli.querying import terminal_safe
 from indexerd.cli.reaching import Backend, Result
+from indexerd.cli.sockets import recall
 from indexerd.config import absolute
 from indexerd.errors import NotFoundError
 from indexerd.model import parse_citation
@@ -96,9 +94,10 @@ def show_command(citation: str, roles: tuple[str, ...], is_json: bool, **flags: 
     with asking_backend(take_selection(flags), place, allow_local=True, need="read") as backend:
         result = _shown(backend, citation, roles, place)
     if is_json:
-        return _print_json(result)
+        write_json(result)
+        return 0
     text = str(result["text"])
-    write(1, (terminal_safe(text.replace("\r\n", "\n")).rstrip("\n") + "\n").encode("utf-8", "backslashreplace"))
+    write(1, terminal_safe(text.replace("\r\n", "\n")).rstrip("\n") + "\n")
     return 0
 
 
@@ -128,53 +127,3 @@ def from_here(citation: str, cwd: str) -> str | None:
     path, lines = (path, mark + lines) if path else (citation, "")
     there = absolute(path, cwd)
     return there + lines if os.path.isfile(there) else None
-
-
-@click.command("verify", epilog="Exit status: 0 fresh, 1 moved, changed or gone, 2 error.")
-@click.argument("citation")
-@click.option("--text", "text_file", metavar="FILE", help="What was cited, to see what changed; - for standard input.")
-@click.option("--evidence", "evidence_file", metavar="FILE", help="Evidence that has it (evidence --json) instead.")
-@acting
-@as_json
-@selecting
-def verify_command(
-    citation: str,
-    text_file: str | None,
-    evidence_file: str | None,
-    roles: tuple[str, ...],
-    is_json: bool,
-    **flags: object,
-) -> int:
-    """Say whether a full citation (…#L12-L18@sha256:HEX) still holds, and where it does not what changed.
-
-    Needs no index: its path may also lead to any file from the current directory. With --evidence the hash may be left
-    out.
-    """
-    from indexerd.cli.verifying import cited_text, verified  # noqa: PLC0415 - the service only where it is needed
-
-    # What is no text is found by the name that citations spell.
-    spelled = encode_text(citation) if is_undecodable(citation) else citation
-    spelled, text = cited_text(spelled, text_file, evidence_file)
-    result = verified(spelled, take_selection(flags), here(), roles, text)
-    state = str(result["state"])
-    if is_json:
-        _print_json(result)
-    else:
-        diff = terminal_safe(str(result.get("diff") or ""))
-        write(1, f"{describe_verdict(result)}\n{diff}".encode("utf-8", "backslashreplace"))
-    return 0 if state == "fresh" else 1
-
-
-def describe_verdict(result: Result) -> str:
-    """Return one line about a verified citation."""
-    state = str(result["state"])
-    moved = [escape(str(place)) for place in cast("list[object]", result.get("moved_to") or [])]
-    if state == "moved" and moved:
-        return f"moved to {moved[0]}" + (f" ({count(len(moved), 'place')} in all)" if len(moved) > 1 else "")
-    detail = str(result.get("detail") or "")
-    return f"{state} ({escape(detail)})" if state in {"changed", "fresh"} and detail else state
-
-
-def _print_json(result: Result) -> int:
-    write(1, (json.dumps(result, ensure_ascii=True, separators=(",", ":")) + "\n").encode())
-    return 0

@@ -15,12 +15,11 @@ from typing import cast
 
 import click
 
-from indexerd.cli.answering import answer_bytes, finish, write
+from indexerd.cli.answering import answer_bytes, finish, write, write_json
 from indexerd.cli.asking import Asking, is_undecodable
-from indexerd.cli.asking_there import asking_backend, here_globs
+from indexerd.cli.asking_there import asking_backend, call_whole, here_globs
 from indexerd.cli.hits import conflict_lines, none_passes, notes, notes_beside
 from indexerd.cli.options import as_json, colouring, filtering, selecting, take_selection, words
-from indexerd.cli.paging import call_whole
 from indexerd.cli.place import here
 from indexerd.cli.plain import escape
 from indexerd.cli.reaching import Result
@@ -152,14 +151,14 @@ def _context(text: str) -> int | str:
 def _print_evidence(result: Result, *, is_json: bool, narrowed: bool) -> int:
     blocks = [] if result["abstained"] else cast("Result", result["evidence"])["blocks"]
     if is_json:
-        write(1, (json.dumps(result, ensure_ascii=True, separators=(",", ":")) + "\n").encode())
+        write_json(result)
     elif not blocks:
-        write(2, f"indexerd: no evidence: {escape(_why_none(result, narrowed))}\n{notes_beside(result)}".encode())
+        write(2, f"indexerd: no evidence: {escape(_why_none(result, narrowed))}\n{notes_beside(result)}")
     else:
         # Exact lines for a model, not for a terminal: where somebody looks, control characters are escaped.
         prompt = str(cast("Result", result["evidence"])["prompt"])
-        write(1, (terminal_safe(prompt).rstrip("\n") + "\n").encode("utf-8", "backslashreplace"))
-        write(2, (notes(result, False) + conflict_lines(result)).encode("utf-8", "backslashreplace"))
+        write(1, terminal_safe(prompt).rstrip("\n") + "\n")
+        write(2, notes(result, False) + conflict_lines(result))
     return 0 if blocks else 1
 
 

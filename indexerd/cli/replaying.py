@@ -14,10 +14,9 @@ from typing import NamedTuple, cast
 
 import click
 
-from indexerd.cli.answering import write
-from indexerd.cli.asking_there import asking_backend
+from indexerd.cli.answering import write_json, write_lines
+from indexerd.cli.asking_there import asking_backend, call_whole
 from indexerd.cli.options import as_json, selecting, take_selection
-from indexerd.cli.paging import call_whole
 from indexerd.cli.place import here
 from indexerd.cli.plain import count, escape, flatten
 from indexerd.cli.reaching import Backend, Result
@@ -71,10 +70,10 @@ def replay_command(file: str, is_json: bool, **flags: object) -> int:
             "erased": about["erased"],
             "differences": [one._asdict() for one in differences],
         }
-        write(1, (json.dumps(report, ensure_ascii=True, separators=(",", ":")) + "\n").encode())
+        write_json(report)
     else:
         lines = _told(verdict, about, now["generation"], differences, stage)
-        write(1, "".join(f"{line}\n" for line in lines).encode("utf-8", "backslashreplace"))
+        write_lines(lines)
     return 0 if verdict == "identical" else 1
 
 

@@ -7,13 +7,12 @@ Purity: shell (through what it calls).
 See: docs/operations.md (status).
 """
 
-import json
 from collections.abc import Iterator, Mapping
 from typing import cast
 
 import click
 
-from indexerd.cli.answering import write
+from indexerd.cli.answering import write, write_json, write_lines
 from indexerd.cli.asking_there import asking_backend
 from indexerd.cli.options import as_json, selecting, setting, take_selection, take_settings
 from indexerd.cli.place import here
@@ -48,9 +47,9 @@ def status_command(is_json: bool, is_live: bool, **flags: object) -> int:
             return follow(backend, status_lines, is_json=is_json)
         result = backend.call("status")
     if is_json:
-        write(1, (json.dumps(result, ensure_ascii=True, separators=(",", ":")) + "\n").encode())
+        write_json(result)
         return 0
-    write(1, "".join(f"{line}\n" for line in status_lines(result)).encode("utf-8", "backslashreplace"))
+    write_lines(status_lines(result))
     return 0
 
 
@@ -116,7 +115,7 @@ def _age(seconds: float) -> str:
 def metrics_command(**flags: object) -> int:
     """Print the daemon's metrics as text that Prometheus reads."""
     with asking_backend(take_selection(flags), here(), allow_local=False) as backend:
-        write(1, str(backend.call("metrics")["text"]).encode())
+        write(1, str(backend.call("metrics")["text"]))
     return 0
 
 
@@ -139,5 +138,5 @@ def config_command(roots: tuple[str, ...], **flags: object) -> int:
     else:
         config = local_config(selection, place, settings)
     text = effective_toml(config, place.places.config_file)
-    write(1, text.encode("utf-8", "backslashreplace"))
+    write(1, text)
     return 0

@@ -7,14 +7,13 @@ Purity: shell (reads a state directory).
 See: docs/on-disk-format.md, docs/operations.md.
 """
 
-import json
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import click
 
-from indexerd.cli.answering import write
+from indexerd.cli.answering import write, write_json
 from indexerd.cli.options import as_json, selecting, take_selection
 from indexerd.cli.place import here
 from indexerd.cli.plain import escape
@@ -60,7 +59,7 @@ def dump_command(canonical: bool, digest: bool, **flags: object) -> int:
                 raise NotFoundError(f"{state_dir}: nothing is published here yet")
             snapshot = empty_snapshot()
         if digest:
-            write(1, f"{canonical_digest(snapshot)}\n".encode())
+            write(1, f"{canonical_digest(snapshot)}\n")
             return 0
         for line in canonical_dump(snapshot):
             if not write(1, line.rstrip("\n").encode("utf-8", "surrogatepass") + b"\n"):
@@ -87,11 +86,11 @@ def fsck_command(is_json: bool, **flags: object) -> int:
         findings = (*fsck(filesystem, remade), *notes)
     if is_json:
         entries = [{"kind": one.kind, "where": one.where, "detail": one.detail} for one in findings]
-        write(1, (json.dumps(entries, ensure_ascii=True) + "\n").encode())
+        write_json(entries)
     else:
         for one in findings:
             line = f"{escape(one.where)}: {escape(one.detail)}"
-            write(1 if one.kind == "problem" else 2, f"{'' if one.kind == 'problem' else 'note: '}{line}\n".encode())
+            write(1 if one.kind == "problem" else 2, f"{'' if one.kind == 'problem' else 'note: '}{line}\n")
     return 1 if any(one.kind == "problem" for one in findings) else 0
 
 

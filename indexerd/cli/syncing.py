@@ -7,14 +7,13 @@ Purity: shell (through what it calls).
 See: docs/operations.md.
 """
 
-import json
 import os
 from collections.abc import Iterator, Mapping
 from typing import cast
 
 import click
 
-from indexerd.cli.answering import write
+from indexerd.cli.answering import write_json, write_lines
 from indexerd.cli.options import as_json, selecting, setting, take_selection, take_settings
 from indexerd.cli.place import Place, here
 from indexerd.cli.plain import count, escape
@@ -47,9 +46,9 @@ def sync_command(paths: tuple[str, ...], strict: bool, is_json: bool, **flags: o
     if report is None:
         report = _by_hand(selection, place, paths, places, settings)
     if is_json:
-        write(1, (json.dumps(report, ensure_ascii=True, separators=(",", ":")) + "\n").encode())
+        write_json(report)
     else:
-        write(1, "".join(f"{line}\n" for line in report_lines(report)).encode("utf-8", "backslashreplace"))
+        write_lines(report_lines(report))
     is_partial = bool(report["documents_skipped"] or report.get("documents_held"))
     return 1 if strict and is_partial else 0
 

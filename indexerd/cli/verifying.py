@@ -1,7 +1,7 @@
-"""Who says whether a citation holds: a daemon, the sources of a known watch set, or the file alone.
+"""`verify`: whether a citation holds, by a daemon, the sources of a known watch set, or the file alone.
 
 Owns: the order in which these are asked, and which file a citation names where there is no index.
-Knows nothing of: how a verdict is found or printed.
+Knows nothing of: how a verdict is found.
 Invariants: 1. no index is needed, and without a daemon none is read. 2. below a root its rules decide who sees what; a
     file is read by itself only where no root of the watch set holds it.
 Purity: shell (reads a source).
@@ -11,23 +11,72 @@ See: docs/operations.md (without a daemon), docs/protocol.md (verify).
 import json
 import os
 from collections.abc import Mapping, Sequence
+from typing import cast
 
+import click
+
+from indexerd.cli.answering import write, write_json
 from indexerd.cli.asking import is_undecodable
 from indexerd.cli.asking_there import asking_backend, name_below
-from indexerd.cli.options import read_text
-from indexerd.cli.place import Place
+from indexerd.cli.options import acting, as_json, read_text, selecting, take_selection
+from indexerd.cli.place import Place, here
+from indexerd.cli.plain import count, escape
+from indexerd.cli.querying import terminal_safe
 from indexerd.cli.reaching import Backend, Result, Selection
 from indexerd.config import absolute
 from indexerd.errors import NotFoundError, RequestError, UnreachableError
 from indexerd.grounding.answers import evidence_of
 from indexerd.model import Citation, Root, SourcePath
-from indexerd.naming import decode_name, source_path
+from indexerd.naming import decode_name, encode_text, source_path
 from indexerd.ports import SourceFault
 from indexerd.protocol import PROTOCOL_VERSION
 from indexerd.service.citations import full_citation
 from indexerd.service.rendering import path_fields
 from indexerd.service.verdict import verdict_on_source
 from indexerd.sources import SourceTree
+
+
+@click.command("verify", epilog="Exit status: 0 fresh, 1 moved, changed or gone, 2 error.")
+@click.argument("citation")
+@click.option("--text", "text_file", metavar="FILE", help="What was cited, to see what changed; - for standard input.")
+@click.option("--evidence", "evidence_file", metavar="FILE", help="Evidence that has it (evidence --json) instead.")
+@acting
+@as_json
+@selecting
+def verify_command(
+    citation: str,
+    text_file: str | None,
+    evidence_file: str | None,
+    roles: tuple[str, ...],
+    is_json: bool,
+    **flags: object,
+) -> int:
+    """Say whether a full citation (…#L12-L18@sha256:HEX) still holds, and where it does not what changed.
+
+    Needs no index: its path may also lead to any file from the current directory. With --evidence the hash may be left
+    out.
+    """
+    # What is no text is found by the name that citations spell.
+    spelled = encode_text(citation) if is_undecodable(citation) else citation
+    spelled, text = cited_text(spelled, text_file, evidence_file)
+    result = verified(spelled, take_selection(flags), here(), roles, text)
+    state = str(result["state"])
+    if is_json:
+        write_json(result)
+    else:
+        diff = terminal_safe(str(result.get("diff") or ""))
+        write(1, f"{describe_verdict(result)}\n{diff}")
+    return 0 if state == "fresh" else 1
+
+
+def describe_verdict(result: Result) -> str:
+    """Return one line about a verified citation."""
+    state = str(result["state"])
+    moved = [escape(str(place)) for place in cast("list[object]", result.get("moved_to") or [])]
+    if state == "moved" and moved:
+        return f"moved to {moved[0]}" + (f" ({count(len(moved), 'place')} in all)" if len(moved) > 1 else "")
+    detail = str(result.get("detail") or "")
+    return f"{state} ({escape(detail)})" if state in {"changed", "fresh"} and detail else state
 
 
 def verified(

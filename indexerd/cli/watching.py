@@ -1,17 +1,20 @@
 """`watch` and `stop`: start a daemon in the foreground or apart, and end one.
 
-Owns: where a detached daemon's log goes; what is printed while a daemon starts.
+Owns: where a detached daemon's log goes; what is printed while a daemon starts, and what is told to type next.
 Knows nothing of: what a daemon does.
 Invariants: 1. `watch --detach` returns when the socket answers, and a small first index has had its moment, or when the
     daemon has failed, never before. 2. without a root, and without a profile that has some, nothing is watched.
+    3. what the first index skipped is counted with the command that lists it.
 Purity: shell (processes, standard streams).
 See: docs/operations.md.
 """
 
 import os
 import select
-from collections.abc import Callable, Mapping
+import shlex
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
+from typing import cast
 
 import click
 
@@ -19,15 +22,23 @@ from indexerd.cli.answering import write
 from indexerd.cli.logs import start_log
 from indexerd.cli.options import selecting, setting, take_selection, take_settings
 from indexerd.cli.place import Place, here
-from indexerd.cli.plain import escape
+from indexerd.cli.plain import count, escape
 from indexerd.cli.reaching import Result, Selection, naming_holder, reach_daemon
-from indexerd.cli.screens import first_screen, progress_line
+from indexerd.cli.stating import size_of
 from indexerd.cli.syncing import require_roots
 from indexerd.client import Client
 from indexerd.config import Config
 from indexerd.errors import BusyError, ConfigError, IndexerdError
 
 _STOP_SECONDS = 60
+_LEFT_OUT = (
+    ("skipped", "skipped"),
+    ("held", "cannot be looked at"),
+    ("withheld", "found by nobody"),
+    ("unsafe", "held back from evidence"),
+)
+_BAR = 30
+_SHORTEST_BAR = 5
 # A folder that is indexed in a moment is, when `watch --detach` returns: what is asked next is not told to ask again.
 _FIRST_INDEX_SECONDS, _LOOK_SECONDS = 3.0, 0.02
 
@@ -69,7 +80,7 @@ def _configure(roots: tuple[str, ...], selection: Selection, place: Place, setti
         raise click.UsageError(f"profile {config.profile} has no roots: name some, or add them to config.toml")
     require_roots(config)
     if place.places.runtime_is_fallback and config.socket.is_default:
-        write(2, f"indexerd: XDG_RUNTIME_DIR is not set: the socket is in {place.places.runtime_dir}\n".encode())
+        write(2, f"indexerd: XDG_RUNTIME_DIR is not set: the socket is in {place.places.runtime_dir}\n")
     return config
 
 
@@ -126,14 +137,78 @@ class Screen:
             return
         line = progress_line(status, _columns())
         if line != self._shown:
-            write(2, f"\r\x1b[K{line}".encode())
+            write(2, f"\r\x1b[K{line}")
             self._shown = line
 
     def show_first(self, status: Mapping[str, object]) -> None:
         """Show what was found and what can be typed next."""
         lines = first_screen(status, self._monotonic() - self._started)
         clear = "\r\x1b[K" if self._is_terminal else ""
-        write(2, (clear + "".join(f"{line}\n" for line in lines)).encode("utf-8", "backslashreplace"))
+        write(2, clear + "".join(f"{line}\n" for line in lines))
+
+
+def first_screen(status: Mapping[str, object], seconds: float) -> Iterator[str]:
+    """Return the lines that follow the first index.
+
+    Args:
+        status: The owner's `status`.
+        seconds: From the start of the daemon until everything seen was published.
+    """
+    documents, chunks = cast("int", status["documents"]), cast("int", status["chunks"])
+    yield f"{count(documents, 'document')} in {count(chunks, 'chunk')}, indexed in {_seconds(seconds)}"
+    for root in cast("list[dict[str, str]]", status["roots"]):
+        note = "" if root["state"] == "ok" else f"  ({root['state'].replace('_', ' ')})"
+        yield f"  watching  {escape(root['path'])}{note}"
+    if not documents:
+        yield "  nothing to index yet: files that end in .md, .mdx, .txt, .rst or .org are (--format names others)"
+    yield from _left_out(status)
+    for problem in cast("list[dict[str, object]]", status["problems"]):
+        yield f"  problem   {escape(str(problem['code']))}: {escape(str(problem['detail']))}"
+    yield f"  profile   {escape(str(status.get('profile')))}"
+    yield f"  socket    {escape(str(status.get('socket')))}"
+    yield "try:"
+    yield from (f"  {command}" for command in next_commands(status))
+
+
+def _left_out(status: Mapping[str, object]) -> Iterator[str]:
+    parts = []
+    for key, text in _LEFT_OUT:
+        number = size_of(status.get(key))
+        if number:
+            parts.append(f"{count(number, 'chunk' if key == 'unsafe' else 'file')} {text}")
+    if parts:
+        yield f"  left out  {', '.join(parts)}: `indexerd doctor` lists them with the reason"
+
+
+def next_commands(status: Mapping[str, object]) -> list[str]:
+    """Return commands that work as they stand, from any folder."""
+    profile = shlex.quote(str(status.get("profile")))
+    return [
+        "indexerd query SOME WORDS",
+        "indexerd evidence A QUESTION",
+        "indexerd status",
+        f"indexerd stop --profile {profile}",
+    ]
+
+
+def progress_line(status: Mapping[str, object], columns: int = 80) -> str:
+    """Return one line about a running first index that leaves the last column of a terminal free."""
+    progress = cast("Mapping[str, int] | None", status.get("progress"))
+    if not progress or not progress["total"]:
+        return "looking for documents"
+    share = min(progress["done"] / progress["total"], 1.0)
+    figures = f"{share:4.0%}  {progress['done']:,} of {count(progress['total'], 'file')}"
+    # Redrawn in place, a line that wraps would leave its first half behind.
+    width = min(_BAR, columns - len(f"indexing [] {figures}") - 1)
+    if width < _SHORTEST_BAR:
+        return f"indexing{figures}"[: max(columns - 1, 0)]
+    filled = int(share * width)
+    bar = "#" * filled + "-" * (width - filled)
+    return f"indexing [{bar}] {figures}"
+
+
+def _seconds(seconds: float) -> str:
+    return f"{seconds * 1000:.0f} ms" if seconds < 1 else f"{seconds:.1f} s"
 
 
 def _columns() -> int:
@@ -158,7 +233,7 @@ def _detached(config: Config, environ: Mapping[str, str], read_again: Callable[[
     status = detach(work, log)
     if status == 0:
         _await_first_index(config.socket.path)
-        write(1, f"profile {config.profile}, socket {escape(config.socket.path)}, log {escape(log)}\n".encode())
+        write(1, f"profile {config.profile}, socket {escape(config.socket.path)}, log {escape(log)}\n")
     return status
 
 
@@ -189,13 +264,13 @@ def stop_command(**flags: object) -> int:
         client.close()
     daemon = escape(f"profile {status.get('profile')}, pid {status.get('pid')}, socket {status.get('socket')}")
     if process is None:
-        write(2, f"indexerd: told to stop: {daemon}\n".encode())
+        write(2, f"indexerd: told to stop: {daemon}\n")
         return 0
     is_gone = bool(select.select([process], [], [], _STOP_SECONDS)[0])
     os.close(process)
     if not is_gone:
         raise BusyError(f"the daemon was told to stop and still runs after {_STOP_SECONDS} s: see its log")
-    write(2, f"indexerd: stopped: {daemon}\n".encode())
+    write(2, f"indexerd: stopped: {daemon}\n")
     return 0
 
 

@@ -11,14 +11,13 @@ from pathlib import Path
 import click
 import pytest
 
-from indexerd.cli.completing import bash_script, fish_script, zsh_script
-from indexerd.cli.describing import described
+from indexerd.cli.completing import bash_script, described, fish_script, zsh_script
 from indexerd.cli.main import GROUPS, cli
 from tests.fakes.daemon_process import wait_for
 from tests.fakes.editors import needed
 
 DOCS = Path(__file__).parents[2] / "docs"
-NAMES = [name for _, commands in GROUPS for name, *_ in commands]
+NAMES = [name for commands in GROUPS.values() for name, *_ in commands]
 BASH = """
 source "$1"
 compopt() { :; }

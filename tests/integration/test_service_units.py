@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from indexerd.cli.installing import service_unit, socket_unit, unit_name
+from indexerd.cli.integrating import service_unit, socket_unit, unit_name
 from indexerd.client import call
 from tests.fakes.daemon_process import wait_for
 

@@ -33,7 +33,7 @@ def test_the_help_cuts_no_summary_short(capfdbinary):
     assert run(["--help"]) == 0
     assert b"..." not in capfdbinary.readouterr().out.partition(b"Everyday:")[2]
     context = click.Context(cli)
-    for name, _, summary in (command for _, commands in GROUPS for command in commands):
+    for name, _, summary in (command for commands in GROUPS.values() for command in commands):
         assert cli.get_command(context, name).get_short_help_str(limit=200) == summary
 
 

@@ -4,8 +4,9 @@ import os
 
 import pytest
 
-from indexerd.cli.last import recall, remember
-from indexerd.cli.opening import describe_verdict, editor_command
+from indexerd.cli.opening import editor_command
+from indexerd.cli.sockets import recall, remember
+from indexerd.cli.verifying import describe_verdict
 
 
 @pytest.fixture

@@ -2,10 +2,9 @@
 
 import pytest
 
-from indexerd.cli.screens import first_screen, progress_line
 from indexerd.cli.stating import status_lines
 from indexerd.cli.syncing import report_lines
-from indexerd.cli.watching import Screen, inherited_socket, watchdog_seconds
+from indexerd.cli.watching import Screen, first_screen, inherited_socket, progress_line, watchdog_seconds
 
 
 def make_status(**changes):
