@@ -109,18 +109,6 @@ class Client:
                 continue
             return _result(reply)
 
-    def wait_notification(self) -> tuple[str, dict[str, object]]:
-        """Wait for the next notification after `subscribe`; return its topic and payload.
-
-        Raises:
-            UnreachableError: The daemon went away.
-        """
-        while True:
-            message = json.loads(self._line())
-            if "method" in message:
-                return message["method"], message.get("params", {})
-            _result(message)
-
     def _send(self, data: bytes) -> None:
         try:
             self._socket.sendall(data)

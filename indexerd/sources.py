@@ -155,15 +155,6 @@ def open_folder_beneath(root_fd: int, relative: bytes) -> int:
     return open_beneath(root_fd, relative, _FOLDER_FLAGS)
 
 
-def open_file_beneath(root_fd: int, relative: bytes) -> int:
-    """Open whatever is at `relative` below a root for reading, without waiting and without following links.
-
-    Raises:
-        OSError: It is missing, behind a link, or unreadable.
-    """
-    return open_beneath(root_fd, relative, _FILE_FLAGS)
-
-
 def is_mount_root(folder_fd: int) -> bool | None:
     """Whether something is mounted at an open folder, as the kernel says since Linux 5.8; None where it does not."""
     if _statx is None:

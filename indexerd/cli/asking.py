@@ -13,9 +13,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-# Formats in which a result can be printed, most specific last.
-FORMATS = ("people", "list", "json", "jsonl", "vimgrep")
-
 
 class Asking:
     """One query as typed. Attributes are flags of `indexerd query`; None and empty mean not given."""

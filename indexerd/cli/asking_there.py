@@ -56,10 +56,11 @@ def asking_backend(selection: Selection, place: Place, *, allow_local: bool, nee
 
 def _local(config: Config, need: Need, watch_set: str) -> Backend:
     from indexerd.cli import local  # noqa: PLC0415 - numpy only where work is done here
+    from indexerd.wiring.reading import open_sources  # noqa: PLC0415 - as above
 
     if not config.roots and need in {"fresh", "store"}:
         local.refuse_without_roots(config)
-    without_sync = {"read": local.open_as_it_is, "store": local.open_store, "sources": local.open_sources}
+    without_sync = {"read": local.open_as_it_is, "store": local.open_store, "sources": open_sources}
     if need != "fresh":
         with naming_holder(config):
             return without_sync[need](config)

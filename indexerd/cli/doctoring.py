@@ -305,10 +305,11 @@ def state_findings(state_dir: str, uid: int) -> Iterator[Finding]:
 
 def content_findings(config: Config) -> Iterator[Finding]:
     """Look at the folders once, and into the index as it is: what is not searchable, or not given as evidence?"""
-    from indexerd.cli.local import open_as_it_is, unsearchable  # noqa: PLC0415 - as above
+    from indexerd.cli.local import open_as_it_is  # noqa: PLC0415 - as above
+    from indexerd.wiring.looking import look_once  # noqa: PLC0415 - as above
 
     try:
-        found = unsearchable(config)
+        found = look_once(config)
         for area, entries in (("skipped", found.skipped), ("held", found.held)):
             yield from (_of_file(area, one.source_path, one.reason) for one in entries)
         backend = open_as_it_is(config)

@@ -14,16 +14,12 @@ from indexerd.cli.logs import start_log
 from indexerd.cli.reaching import Backend, Result
 from indexerd.config import Config
 from indexerd.errors import NotFoundError
-from indexerd.model import Root
 from indexerd.store import open_reader
 from indexerd.store.fsio import RealStoreFilesystem
 from indexerd.store.verify import fsck
-from indexerd.wiring.ground import stored_roots as roots_of
 from indexerd.wiring.ground import was_synced
 from indexerd.wiring.house import open_local
-from indexerd.wiring.looking import Unsearchable, look_once
-from indexerd.wiring.reading import open_reading
-from indexerd.wiring.reading import open_sources as sources_of
+from indexerd.wiring.reading import open_reading, open_sources
 
 
 def refuse_without_roots(config: Config) -> None:
@@ -45,8 +41,8 @@ def refuse_without_roots(config: Config) -> None:
         filesystem.close()
 
 
-def open_fresh(config: Config) -> tuple[Backend, Result]:
-    """Bring the index up to date, and return who answers from it and what the sync did.
+def open_fresh(config: Config, paths: tuple[str, ...] | None = None) -> tuple[Backend, Result]:
+    """Bring the index, or some absolute paths of it, up to date; return who answers from it and what the sync did.
 
     Raises:
         StoreLockedError: Another process keeps the store.
@@ -54,7 +50,7 @@ def open_fresh(config: Config) -> tuple[Backend, Result]:
     start_log(config.log, os.environ)
     house = open_local(config)
     try:
-        return house, house.call("sync")
+        return house, house.call("sync", {} if paths is None else {"paths": list(paths)})
     except BaseException:
         house.close()
         raise
@@ -70,13 +66,8 @@ def open_as_it_is(config: Config) -> Backend:
     if reading is not None:
         return reading
     if was_synced(config.state_dir):
-        return sources_of(config)
+        return open_sources(config)
     raise NotFoundError(f"{config.state_dir}: nothing is published here yet")
-
-
-def open_sources(config: Config) -> Backend:
-    """Return who answers what needs the sources alone, whether there is an index or not."""
-    return sources_of(config)
 
 
 def open_store(config: Config) -> Backend:
@@ -89,30 +80,6 @@ def open_store(config: Config) -> Backend:
     if not os.path.isdir(config.state_dir):
         raise NotFoundError(f"{config.state_dir}: there is no index here")
     return open_local(config)
-
-
-def sync_local(config: Config, paths: tuple[str, ...] | None) -> Result:
-    """Bring the whole index, or some absolute paths of it, up to date.
-
-    Raises:
-        StoreLockedError: Another process keeps the store.
-    """
-    start_log(config.log, os.environ)
-    house = open_local(config)
-    try:
-        return house.call("sync", {} if paths is None else {"paths": list(paths)})
-    finally:
-        house.close()
-
-
-def stored_roots(state_dir: str) -> tuple[Root, ...]:
-    """Return the roots that a state directory remembers; none where there is no store."""
-    return roots_of(state_dir)
-
-
-def unsearchable(config: Config) -> Unsearchable:
-    """Return what a sync of this watch set would skip or hold, from one look at its folders."""
-    return look_once(config)
 
 
 def store_problems(state_dir: str) -> Iterator[tuple[str, str]]:

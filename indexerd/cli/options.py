@@ -17,7 +17,6 @@ from indexerd.cli.reaching import Selection
 from indexerd.errors import RequestError
 
 F = TypeVar("F", bound=Callable[..., object])
-Decorator = Callable[[F], F]
 
 
 def stacked(*decorators: Callable[[F], F]) -> Callable[[F], F]:

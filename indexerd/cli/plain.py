@@ -14,7 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-RESET, BOLD, DIM, RED, GREEN, YELLOW, CYAN = (f"\x1b[{code}m" for code in (0, 1, 2, 31, 32, 33, 36))
+RESET, BOLD, DIM, YELLOW, CYAN = (f"\x1b[{code}m" for code in (0, 1, 2, 33, 36))
 MATCH = "\x1b[1;31m"
 
 # C0, DEL, C1; then what reorders or hides text: line and paragraph separators, bidi controls, zero-width characters,

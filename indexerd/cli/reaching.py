@@ -20,7 +20,6 @@ from indexerd.cli.sockets import choose_by_place, named_socket, present_sockets,
 from indexerd.client import Client
 from indexerd.config import Config, absolute, default_profile, holds, profiles_of, read_toml
 from indexerd.errors import ConfigError, IndexerdError, StoreLockedError, UnreachableError
-from indexerd.model import Root
 
 Result = dict[str, object]
 
@@ -180,30 +179,24 @@ def local_config(selection: Selection, place: Place, settings: Mapping[str, obje
         ConfigError: The settings are wrong.
         UnreachableError: Nothing tells which watch set is meant.
     """
-    if selection.state_dir:
-        own = _stored_roots(os.path.abspath(selection.state_dir))
-        return place.load(
-            profile=selection.profile or None, state_dir=selection.state_dir, settings=settings, stored_roots=own
-        )
-    profile = selection.profile or profile_here(place)
-    if profile is None:
+    profile = selection.profile or (None if selection.state_dir else profile_here(place))
+    if profile is None and not selection.state_dir:
         raise UnreachableError(
             "no daemon runs and no index is known for this folder: make one with `indexerd watch ROOT` or "
             "`indexerd sync ROOT`"
         )
-    own = _stored_roots(place.places.state_dir(profile))
+    from indexerd.wiring.ground import stored_roots  # noqa: PLC0415 - numpy and the store only where work is done here
+
+    if selection.state_dir:
+        own = stored_roots(os.path.abspath(selection.state_dir))
+        return place.load(profile=profile, state_dir=selection.state_dir, settings=settings, stored_roots=own)
+    own = stored_roots(place.places.state_dir(profile or ""))
     config = place.load(profile=profile, settings=settings, stored_roots=own)
     if not config.roots:
         raise UnreachableError(
             f"profile {profile} has no roots and no index: name its roots with `indexerd watch ROOT`"
         )
     return config
-
-
-def _stored_roots(state_dir: str) -> tuple[Root, ...]:
-    from indexerd.cli.local import stored_roots  # noqa: PLC0415 - numpy and the store only where work is done here
-
-    return stored_roots(state_dir)
 
 
 def profile_here(place: Place, path: str | None = None) -> str | None:

@@ -88,10 +88,12 @@ def _by_hand(
 ) -> Result:
     config, inner = plan_sync(selection, place, given, paths, settings)
     require_roots(config)
-    from indexerd.cli.local import sync_local  # noqa: PLC0415 - numpy and the store only where work is done here
+    from indexerd.cli.local import open_fresh  # noqa: PLC0415 - numpy and the store only where work is done here
 
     with naming_holder(config):
-        return sync_local(config, inner)
+        backend, report = open_fresh(config, inner)
+    backend.close()
+    return report
 
 
 def plan_sync(

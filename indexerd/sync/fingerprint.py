@@ -22,7 +22,6 @@ from indexerd.ports import SourceStat
 
 # FAT keeps time in steps of two seconds, the coarsest in use.
 RACY_NS = 2_000_000_000
-SAMPLE_FILES_PER_HOUR = 200
 
 _MAGIC = b"IDXFP\x00\x00\x02"
 # The fastest level: 40,742 fingerprints take 2.0 MB instead of 4.8, in 45 ms when written and 12 ms when read
@@ -59,11 +58,6 @@ def is_racy(stat: SourceStat, looked_ns: int) -> bool:
     A time that lies far ahead of the look is not racy: the next write sets another one.
     """
     return abs(stat.mtime_ns - looked_ns) <= RACY_NS or abs(stat.ctime_ns - looked_ns) <= RACY_NS
-
-
-def sample_size(elapsed_seconds: float, per_hour: int = SAMPLE_FILES_PER_HOUR) -> int:
-    """Return how many believed files to read again after `elapsed_seconds`; never more than an hour's share."""
-    return int(per_hour * min(max(elapsed_seconds, 0.0), 3600.0) / 3600.0)
 
 
 class FingerprintCache:

@@ -127,11 +127,6 @@ class Scanner:
                 return min(found, key=lambda place: len(place[1]))
         return None
 
-    def is_ignored_folder(self, root: Root, relative: bytes) -> bool:
-        """Whether nothing at or below this folder can be indexed as the rules stand; False where that is not known."""
-        with self._opened(root, _NOTHING, None) as (walk, rules):
-            return rules is not None and bool(relative) and walk.is_ignored(relative, rules)
-
     def outside_rule_files(self, root: Root) -> frozenset[bytes]:
         """Return the files outside of a root that speak for it, whether they exist or not: their folders are watched.
 

@@ -115,15 +115,6 @@ class Walk:
             at = self._climbed[path]
         return at
 
-    def is_ignored(self, relative: bytes, rules: FolderRules) -> bool:
-        """Whether a folder, or one above it, is ignored; False where that cannot be found out."""
-        self._climbed.setdefault(b"", Folder(b"", rules, self._standing.dev))
-        parent, _, name = relative.rpartition(b"/")
-        above = self.climb(parent)
-        if above is None:
-            return bool(parent) and not self._held
-        return above.rules.ignores(name, is_folder=True) is not None
-
     def _step(self, above: Folder, name: bytes, relative: bytes) -> Folder | None:
         if above.rules.ignores(name, is_folder=True):
             return None

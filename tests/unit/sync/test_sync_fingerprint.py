@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from indexerd.digests import content_hash
 from indexerd.model import SourcePath
 from indexerd.ports import SourceStat
-from indexerd.sync.fingerprint import RACY_NS, FingerprintCache, is_racy, sample_size
+from indexerd.sync.fingerprint import RACY_NS, FingerprintCache, is_racy
 
 NOW = 1_700_000_000_000_000_000
 OLD = SourceStat(dev=1, ino=2, size=3, mtime_ns=NOW - 10**12, ctime_ns=NOW - 10**12)
@@ -66,11 +66,6 @@ def test_the_sample_goes_round():
     assert seen == paths
     assert cache.sample(paths, 0) == []
     assert cache.sample(["unknown.md"], 5) == []
-
-
-def test_the_sample_is_two_hundred_an_hour():
-    """Shares of an hour give shares of the sample; a long sleep gives no more than an hour's."""
-    assert [sample_size(seconds) for seconds in (0, 18, 600, 3600, 10**6, -5)] == [0, 1, 33, 200, 200, 0]
 
 
 numbers = st.integers(0, 2**64 - 1)

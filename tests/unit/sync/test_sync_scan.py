@@ -287,16 +287,6 @@ def test_folders_below_a_link_are_not_seen(tmp_path):
     assert (seen(look), look.held) == ([], ())
 
 
-def test_ignored_folders_are_known_to_the_watcher(tmp_path):
-    """A folder is ignored if it or one above it is; a missing one is not."""
-    write(tmp_path, "a/b/c.md", "node_modules/x/y.md")
-    scanner, root = scanner_of(tmp_path), root_at(tmp_path)
-    answers = {
-        name: scanner.is_ignored_folder(root, name) for name in (b"", b"a", b"a/b", b"node_modules", b"node_modules/x")
-    }
-    assert answers == {b"": False, b"a": False, b"a/b": False, b"node_modules": True, b"node_modules/x": True}
-
-
 def test_a_path_longer_than_the_kernel_takes_is_held(tmp_path):
     """A tree so deep that its paths cannot be named is held below that point, and the rest is seen."""
     write(tmp_path, "a.md")
