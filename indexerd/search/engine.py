@@ -165,10 +165,16 @@ class _Search:
         self.prover = self._prover()
 
     def _prover(self) -> Prover | StoredProver:
-        around, bounded = self.around, self.request.k > 0
+        around, bounded, caller = self.around, self.request.k > 0, self.caller
+
+        # Not a method: what the search holds must not hold the search, or its lists, of megabytes, would wait for the
+        # collector of cycles.
+        def is_hidden(source_path: SourcePath, data: bytes) -> bool:
+            return hides(source_path, data, around.settings, around.rules, caller)
+
         if around.now is None:
             seconds = around.proof_seconds if bounded else None
-            return Prover(around.sources, around.clock, self._hides, around.seen, seconds)
+            return Prover(around.sources, around.clock, is_hidden, around.seen, seconds)
         return StoredProver(
             self.snapshot, around.now, sources=around.sources, clock=around.clock, settings=around.settings,
             rules=around.rules, roles=self.request.roles, bounded=bounded,
@@ -178,9 +184,6 @@ class _Search:
         """Return what a word weighs in coverage: one that no passage holds, as much as one that a single holds."""
         rarest = figures.idf if figures.df or word.kind.startswith("cjk") else idf(self.view.n, min(1, self.view.n))
         return rarest * figures.weight
-
-    def _hides(self, source_path: SourcePath, data: bytes) -> bool:
-        return hides(source_path, data, self.around.settings, self.around.rules, self.caller)
 
     def outcome(self) -> SearchOutcome:
         """Take the steps in order."""

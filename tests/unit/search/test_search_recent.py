@@ -1,6 +1,12 @@
 """What is remembered of earlier queries: bounded, and never another answer."""
 
+import gc
+
+import pytest
+
+from indexerd.search.rank import Ranking
 from indexerd.search.recent import Recent
+from tests.fakes.searching import Library
 
 
 def test_the_latest_things_are_kept():
@@ -34,3 +40,16 @@ def test_one_thing_beyond_the_room_is_kept_alone():
     recent = Recent(10)
     recent.keep("large", 1, cost=100)
     assert recent.get("large") == 1
+
+
+@pytest.mark.parametrize("kind", ["query", "evidence"])
+def test_what_a_search_worked_with_goes_with_it(kind):
+    """Without the collector of cycles no ranking outlives its search: each may hold lists of megabytes."""
+    library = Library({"a.md": "# A\n\nThe backup job runs every night.\n"})
+    gc.collect()
+    gc.disable()
+    try:
+        assert getattr(library, kind)("backup job").hits
+        assert not [one for one in gc.get_objects() if isinstance(one, Ranking)]
+    finally:
+        gc.enable()
