@@ -4,10 +4,16 @@ import os
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
-# How long an example takes depends on what else the machine does: no reason to fail.
-settings.register_profile("any machine", deadline=None)
+# How long an example takes, or takes to be made, depends on what else the machine does: no reason to fail. The same
+# examples each time: what is red is red again. The large run looks for others.
+settings.register_profile(
+    "any machine",
+    deadline=None,
+    derandomize=os.environ.get("INDEXERD_TEST_SIZE") != "large",
+    suppress_health_check=[HealthCheck.too_slow],
+)
 settings.load_profile("any machine")
 
 NEEDS_DATA = "needs --data DIR"

@@ -153,6 +153,9 @@ class SyncLoop:
         # An answer from before the start waited for nothing yet.
         number = earlier.number if earlier is not None and earlier.number else self._seen_so_far()
         state, named = self._wait_for(number, deadline)
+        # That a root is back makes no event, and a look begun before may have missed it.
+        while state == "current" and (later := self._roots_changed()):
+            state, named = self._wait_for(later, deadline)
         failure = self._failure() if state != "current" else None
         return Barrier(state, self._clock.monotonic() - began, number, named, failure)
 
@@ -186,9 +189,7 @@ class SyncLoop:
 
     def reconcile(self) -> None:
         """Look at everything now (SIGHUP, a resume from sleep)."""
-        with self._stepper.lock:
-            self._stepper.pending.doubt()
-            self._stepper.wake.notify_all()
+        self._stepper.doubt()
 
     def sync_once(self, paths: Sequence[str] | None = None) -> SyncReport:
         """Bring the index up to date and say what that took: with the thread if it runs, else here and now.
@@ -317,6 +318,12 @@ class SyncLoop:
                 stepper.pending.add([Hint(folder, tree=True) for folder in unwatched], now, urgent=True)
                 stepper.wake.notify_all()
             return stepper.pending.last()
+
+    def _roots_changed(self) -> int:
+        """Have roots looked at that are back, or others, since a look that was under way; return the number of that."""
+        stepper = self._stepper
+        with stepper.lock:
+            return stepper.pending.last() if stepper.timers.check_roots(self._clock.monotonic()) else 0
 
     def _wait_for(self, number: int, deadline: float, *, patient: bool = False) -> tuple[BarrierState, bool]:
         """Wait for what was named by itself up to a number, then for all; return the state and whether the first is."""

@@ -130,6 +130,12 @@ class Stepper:
         with self.lock:
             self.wake.notify_all()
 
+    def doubt(self) -> None:
+        """Have everything looked at."""
+        with self.lock:
+            self.pending.doubt()
+            self.wake.notify_all()
+
     def note(self, hints: tuple[Hint, ...], *, overflowed: bool) -> None:
         """Take in what the watcher read; called under the watcher's lock, so that no barrier can fall between."""
         now = self.clock.monotonic()
@@ -323,10 +329,8 @@ class Stepper:
         """Try again to watch where that was refused; return the folders to look into meanwhile."""
         if not self.timers.on or now < self.timetable.refused_retry:
             return ()
-        if self.watching.try_again():
-            with self.lock:
-                # Numbered: whoever asks waits for the scan that sets the watches.
-                self.pending.doubt()
+        # Numbered: whoever asks waits for the scan that sets the watches.
+        self.watching.try_again(self.doubt)
         return self.watching.unwatched() if self.watcher is not None else ()
 
     def _reconciled(self, began: float) -> None:

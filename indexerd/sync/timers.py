@@ -44,8 +44,8 @@ class Timers:
         self._wake = wake
         self._identities = RootIdentities(root.path for root in cycle.roots)
 
-    def check_roots(self, now: float) -> None:
-        """Note the roots that are not the folders they were."""
+    def check_roots(self, now: float) -> bool:
+        """Note the roots that are not the folders they were; return whether there are any."""
         changed = [Hint(os.fsencode(path), tree=True) for path in self._identities.changed()]
         # It may have come back as the folder it was, and was looked for in between alone: no event, no other identity.
         changed += [_tree(root) for root in self._roots("missing") if identity_of(root.path) is not None]
@@ -53,6 +53,7 @@ class Timers:
             self._watching.choose()
             self._pending.add(changed, now, urgent=True)
             self._wake.notify_all()
+        return bool(changed)
 
     def tick(self, now: float, *, in_bulk: bool) -> None:
         """Add what is due, with a bulk run under way or not."""

@@ -11,7 +11,7 @@ See: docs/operations.md (watch limits, network mounts).
 
 import errno
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from indexerd.model import Root
 from indexerd.sync.options import SyncOptions
@@ -46,8 +46,12 @@ class Watching:
         self._unstarted: Watcher | None = None
         timetable.poll_seconds = options.poll_seconds if watcher is None else None
 
-    def start(self) -> None:
-        """Start the watch; where none is to be had the roots are scanned instead, and it is tried again later."""
+    def start(self, begun: Callable[[], None] = lambda: None) -> None:
+        """Start the watch; where none is to be had the roots are scanned instead, and it is tried again later.
+
+        Args:
+            begun: Called when there is one, before anybody relies on it: nothing is watched yet.
+        """
         watcher = self.watcher or self._unstarted
         if watcher is None:
             return
@@ -57,6 +61,7 @@ class Watching:
             self._unstarted = watcher
             self.give_up(f"no watch to be had ({error}); the roots are scanned instead, and it is tried again")
             return
+        begun()
         self.watcher, self._unstarted = watcher, None
         self._timetable.poll_seconds = None
         self._problems.clear("polling")
@@ -98,12 +103,10 @@ class Watching:
             self.watcher.stop()
             self.start()
 
-    def try_again(self) -> bool:
-        """Try to start where no watch was to be had; return whether it began, so that everything must be scanned."""
+    def try_again(self, begun: Callable[[], None]) -> None:
+        """Try to start where no watch was to be had; `begun` has everything scanned."""
         if self._unstarted is not None:
-            self.start()
-            return self.watcher is not None
-        return False
+            self.start(begun)
 
     def is_dead(self) -> bool:
         """Return whether there should be a watch and its thread has ended."""

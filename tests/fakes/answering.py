@@ -36,7 +36,7 @@ class Answering:
     def call(self, caller, method, params):
         if method in {"wait", "long"}:
             self.entered.release()
-            assert self.gate.wait(20)
+            assert self.gate.wait(120)
         if method == "slow":
             raise ZeroDivisionError("a secret of the inside")
         return {"protocol": 1, "text": "x" * params.get("size", 1)}

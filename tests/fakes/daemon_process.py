@@ -40,7 +40,12 @@ except IndexerdError as error:
 """
 
 
-def wait_for(condition, seconds=30.0):
+# How long a machine with too much to do may take for something; used up by a fault of the program alone.
+PATIENCE_SECONDS = 120.0
+PATIENT_MS = 20_000
+
+
+def wait_for(condition, seconds=PATIENCE_SECONDS):
     """Poll until a condition gives something true, and return that; fail when it does not come in time."""
     deadline = time.monotonic() + seconds
     while not (found := condition()):
@@ -102,13 +107,21 @@ class DaemonProcess:
         self.process.stdin.flush()
 
     def call(self, method, **params):
-        """Ask it."""
-        return call(self.socket, method, params, timeout_seconds=30)
+        """Ask it; a question waits patiently, or so long as `wait_ms` says: None for the program's own wait."""
+        if method in {"query", "evidence"}:
+            params = {"wait_ms": PATIENT_MS, **params}
+        given = {name: value for name, value in params.items() if value is not None or name != "wait_ms"}
+        # A machine that stands still amid a proof uses its time up; that is told, and another time it does not.
+        for _ in range(5):
+            reply = call(self.socket, method, given, timeout_seconds=60)
+            if "proof_budget" not in reply.get("rejected_counts", ()):
+                break
+        return reply
 
     def answers(self) -> bool:
         """Tell whether the socket answers."""
         try:
-            call(self.socket, "status", timeout_seconds=5)
+            call(self.socket, "status", timeout_seconds=30)
         except IndexerdError:
             return False
         return True
@@ -116,7 +129,7 @@ class DaemonProcess:
     def end(self, number=signal.SIGTERM) -> int:
         """Send a signal, wait for the end, return the status."""
         self.process.send_signal(number)
-        return self.process.wait(30)
+        return self.process.wait(PATIENCE_SECONDS)
 
     def close(self) -> None:
         """Leave nothing behind."""
@@ -125,7 +138,7 @@ class DaemonProcess:
                 os.killpg(self.process.pid, signal.SIGKILL)
         elif self.process.poll() is None:
             self.process.kill()
-        self.process.wait(30)
+        self.process.wait(PATIENCE_SECONDS)
         self.process.stdout.close()
         if self.process.stdin is not None:
             self.process.stdin.close()

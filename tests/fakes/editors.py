@@ -8,7 +8,7 @@ from pathlib import Path
 import msgpack
 import pytest
 
-from tests.fakes.daemon_process import DaemonProcess, wait_for
+from tests.fakes.daemon_process import PATIENCE_SECONDS, DaemonProcess, wait_for
 
 EDITORS = Path(__file__).parents[2] / "editors"
 NOTES = {
@@ -66,14 +66,14 @@ class Notes:
 
     def citation(self, text):
         """Return the full citation of the best hit."""
-        hit = self.daemon.call("query", text=text, wait_ms=5000)["hits"][0]
+        hit = self.daemon.call("query", text=text)["hits"][0]
         return f"{hit['citation']}@sha256:{hit['content_hash']}"
 
     def run(self, *command):
         """Run an editor to its end and return what it did."""
         return subprocess.run(
             command, cwd=self.folder, env=self.environ, stdin=subprocess.DEVNULL, capture_output=True, text=True,
-            timeout=60, check=False,
+            timeout=PATIENCE_SECONDS, check=False,
         )  # fmt: skip
 
 

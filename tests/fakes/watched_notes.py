@@ -11,7 +11,7 @@ from indexerd.model import Root, Settings, parse_citation
 from indexerd.store import open_reader
 from indexerd.store.dump import canonical_digest
 from indexerd.store.fsio import RealStoreFilesystem
-from tests.fakes.daemon_process import DaemonProcess, wait_for
+from tests.fakes.daemon_process import PATIENCE_SECONDS, DaemonProcess, wait_for
 from tests.fakes.sync_rig import Rig
 
 REPOSITORY = Path(__file__).parents[2]
@@ -60,10 +60,13 @@ class Notes:
         os.replace(beside, path)
 
     def ask(self, text, method="query", **params):
-        """Ask, with patience for a busy machine; the answer is current or the test fails."""
-        reply = self.daemon.call(method, text=text, **{"wait_ms": 20_000, **params})
-        assert reply["freshness"]["state"] == "current", reply["freshness"]
-        return reply
+        """Ask until the answer is current: where events are lost again and again the look for them comes late."""
+
+        def asked():
+            reply = self.daemon.call(method, text=text, **params)
+            return reply if reply["freshness"]["state"] == "current" else None
+
+        return wait_for(asked)
 
     def found(self, text, **params) -> list[str]:
         """Return the files that an answer names, best first, each once."""
@@ -79,9 +82,9 @@ class Notes:
         """Return the owner's status."""
         return self.daemon.call("status")
 
-    def settle(self, seconds=30.0):
+    def settle(self):
         """Wait until all that was seen is published; return the status."""
-        return wait_for(lambda: (now := self.status())["state"] == "current" and not now["pending"] and now, seconds)
+        return wait_for(lambda: (now := self.status())["state"] == "current" and not now["pending"] and now)
 
     def documents(self, **params) -> dict:
         """Return what is indexed, by source path, once every change is in."""
@@ -155,7 +158,7 @@ class Ran(NamedTuple):
 
 def ended(process: subprocess.Popen) -> Ran:
     """Wait for the end of a program."""
-    out, errors = process.communicate(timeout=60)
+    out, errors = process.communicate(timeout=PATIENCE_SECONDS)
     return Ran(process.returncode, out, errors)
 
 

@@ -1,5 +1,6 @@
 """Many folders: no livelock after a removal, no ghosts of what moved away, no watch on what is ignored, rest."""
 
+import contextlib
 import os
 import shutil
 import time
@@ -10,13 +11,18 @@ import pytest
 from tests.fakes.sync_rig import Rig
 
 FOLDERS = 50_000 if os.environ.get("INDEXERD_TEST_SIZE") == "large" else 5_000
-PATIENCE = 600 if FOLDERS > 5_000 else 60
+PATIENCE = 600 if FOLDERS > 5_000 else 240
 pytestmark = pytest.mark.slow
 
 
 def watches_here():
     """Return how many folders this process watches, as the kernel counts them."""
-    return sum(info.read_text().count("inotify wd:") for info in Path("/proc/self/fdinfo").iterdir() if info.exists())
+    count = 0
+    for info in Path("/proc/self/fdinfo").iterdir():
+        # Other threads open and close descriptors meanwhile.
+        with contextlib.suppress(OSError):
+            count += info.read_text().count("inotify wd:")
+    return count
 
 
 def grow(top, count):
@@ -61,12 +67,11 @@ class Idleness:
         scanner.look, scanner.scan = looking(look), looking(scan)
 
     def during(self, seconds):
-        """Return (steps, hints, looks) of a stretch in which nobody does anything."""
+        """Return (steps in a second, hints, looks) of a stretch in which nobody does anything."""
         began, before = time.monotonic(), (self.steps, len(self.hints), self.looks)
-        while time.monotonic() - began < seconds:
+        while (took := time.monotonic() - began) < seconds:
             time.sleep(0.1)
-        now = (self.steps, len(self.hints), self.looks)
-        return tuple(one - other for one, other in zip(now, before, strict=True))
+        return (self.steps - before[0]) / took, len(self.hints) - before[1], self.looks - before[2]
 
 
 def at_rest(rig):
@@ -100,7 +105,7 @@ def test_half_of_the_folders_removed_is_followed_by_rest(tree):
     overflows, idleness = tree.loop.status().overflows, Idleness(tree)
     steps, hints, looks = idleness.during(3.0)
     assert (hints, looks, tree.loop.status().overflows) == (0, 0, overflows)
-    assert steps <= 5
+    assert steps < 2
 
 
 def test_folders_moved_out_are_silent_and_moved_in_are_heard(tree, tmp_path):
@@ -152,4 +157,4 @@ def test_the_processor_rests_when_nothing_happens(tree):
     steps, hints, looks = idleness.during(5.0)
     assert (hints, looks) == (0, 0)
     # The timer that compares each root with the folder it was, once a second.
-    assert steps <= 7
+    assert steps < 2

@@ -1,11 +1,12 @@
 """A root that goes and comes back, however quickly, is watched and whole again."""
 
 import os
+import threading
 import time
 
 import pytest
 
-from tests.fakes.sync_rig import Rig
+from tests.fakes.sync_rig import PATIENCE_SECONDS, Rig
 
 
 @pytest.mark.parametrize("pause", [0.0, 0.001, 0.02])
@@ -25,6 +26,33 @@ def test_a_root_renamed_and_renamed_back_is_whole_at_the_next_question(tmp_path,
             assert "root_unavailable" not in rig.problems()
         rig.write("1.md", "told by an event")
         rig.until(lambda: rig.text("1.md") == "told by an event")
+
+
+def test_a_root_that_a_look_under_way_has_missed_is_whole_at_the_next_question(tmp_path):
+    """It was back before the question, the look had not told yet that it was gone; the barrier ended with that look."""
+    with Rig(tmp_path) as rig:
+        rig.write("a.md", "one")
+        rig.start()
+        watcher, wait_for = rig.loop._stepper.watcher, rig.loop._wait_for
+        keep_only, looked, asked = watcher.keep_only, threading.Event(), threading.Event()
+
+        def keep_none(*of):
+            # The end of the look: watches are dropped, what it has found is not told yet.
+            keep_only(*of)
+            looked.set()
+            assert asked.wait(PATIENCE_SECONDS)
+
+        def wait_on(*of, **more):
+            asked.set()
+            return wait_for(*of, **more)
+
+        watcher.keep_only, rig.loop._wait_for = keep_none, wait_on
+        os.rename(rig.root, f"{rig.root}.away")
+        assert looked.wait(PATIENCE_SECONDS)
+        os.rename(f"{rig.root}.away", rig.root)
+        rig.write("a.md", "two")
+        rig.settle()
+        assert (rig.text("a.md"), rig.loop.held()) == ("two", frozenset())
 
 
 def test_a_look_at_one_file_does_not_make_a_lost_root_whole(tmp_path):
