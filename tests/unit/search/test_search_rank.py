@@ -2,8 +2,10 @@
 
 import random
 
+import numpy as np
 import pytest
 
+from indexerd.search.bm25 import WordList, tables_of
 from indexerd.search.eligibility import base_view
 from indexerd.search.rank import Ranking, threshold
 from indexerd.search.rights import Caller
@@ -169,3 +171,21 @@ def test_an_empty_snapshot_ranks_nothing():
     assert ranking.top(5) == []
     assert ranking.count() == 0
     assert snapshot_of([]).segments == ()
+
+
+def test_a_part_is_the_same_bits_looked_up_alone_or_with_the_whole_list():
+    """Whatever was worked out before, for this average or another, some parts are those of all at their places."""
+    segment = (
+        Library({f"{n}.md": "word " * (n + 1) + "and others " * (n % 3) for n in range(20)}).snapshot.segments[0].data
+    )
+    counts, places = np.arange(1.0, segment.chunk_count + 1), np.array([0, 3, 7, 19])
+    tables = tables_of(segment)
+    for average in (3.0, 7.0):
+        words = WordList(np.arange(segment.chunk_count, dtype=np.int32), counts)
+        before = words.parts_at(places, tables, average, 1.7)
+        whole = words.parts(tables, average, 1.7)
+        after = words.parts_at(places, tables, average, 1.7)
+        other = words.parts_at(places, tables, average + 1.0, 1.7)
+        assert before.tolist() == whole[places].tolist() == after.tolist()
+        assert other.tolist() == words.parts(tables, average + 1.0, 1.7)[places].tolist()
+    assert counts.tolist() == list(range(1, segment.chunk_count + 1))
