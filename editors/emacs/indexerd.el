@@ -144,8 +144,10 @@ FORMAT and ARGUMENTS are as in `format'."
         (indexerd--problem
          "nothing found%s%s"
          (if unmatched (concat "; in no document: " (string-join unmatched ", ")) "")
-         (if (equal (alist-get 'state (alist-get 'freshness result)) "building")
-             "; the first index is being built" "")))))
+         (pcase (alist-get 'state (alist-get 'freshness result))
+           ("building" "; the first index is being built")
+           ("pending" "; not everything is indexed yet")
+           (_ ""))))))
 
 (defun indexerd--path (hit)
   "Return the file of HIT, exactly, also where its name is not UTF-8."

@@ -163,6 +163,22 @@ def test_lists_hold_the_hits(notes, neovim):
     assert editor.told() == ["indexerd: zzz: nothing found; in no document: zzz"]
 
 
+def test_the_note_tells_why_something_may_be_missing(notes, neovim):
+    """A first index, writes on their way, and a problem that keeps them from being indexed look different."""
+    note = "return require('indexerd.finder').note({hits = {}, freshness = ...})"
+    editor = neovim()
+    full = {"state": "pending", "problem": {"code": "publish_failed", "detail": "ENOSPC"}}
+    told = [editor.lua(note, freshness) for freshness in ({"state": "building"}, {"state": "pending"}, full)]
+    assert told == [
+        f"nothing found; {why}"
+        for why in (
+            "the first index is being built",
+            "not everything is indexed yet",
+            "nothing new is indexed: publish_failed",
+        )
+    ]
+
+
 def test_a_citation_is_inserted_at_the_cursor(notes, neovim):
     """The command takes the best hit of a text, the finder the one that is chosen; a path with brackets gets others."""
     editor = neovim()

@@ -89,7 +89,8 @@ def Hits(text: string, limit: number): list<dict<any>>
   if empty(result.hits)
     const unmatched = get(result, 'unmatched', [])
     const why = empty(unmatched) ? '' : '; in no document: ' .. join(unmatched, ', ')
-    const behind = result.freshness.state ==# 'building' ? '; the first index is being built' : ''
+    const states = {building: '; the first index is being built', pending: '; not everything is indexed yet'}
+    const behind = get(states, result.freshness.state, '')
     throw 'indexerd: nothing found' .. why .. behind
   endif
   return result.hits

@@ -186,6 +186,7 @@ end
 function M.note(result)
   local parts, count = {}, #result.hits
   local states = { building = 'the first index is being built', pending = 'not everything is indexed yet' }
+  local problem = result.freshness.problem
   if count == 0 then
     table.insert(parts, 'nothing found')
     if #(result.unmatched or {}) > 0 then
@@ -194,7 +195,7 @@ function M.note(result)
   else
     table.insert(parts, count .. (count == 1 and ' hit' or ' hits') .. (result.weak and ', weak' or ''))
   end
-  table.insert(parts, states[result.freshness.state])
+  table.insert(parts, problem and 'nothing new is indexed: ' .. problem.code or states[result.freshness.state])
   local withheld = 0
   for code, number in pairs(result.rejected_counts or {}) do
     if code:match('^source_') or code == 'unsafe_content' or code == 'citation_mismatch' then
