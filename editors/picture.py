@@ -1,6 +1,7 @@
-"""Draws docs/images/neovim.svg: starts a daemon, types a search into a Neovim in a terminal, and draws the screen.
+"""Draws docs/images/EDITOR.svg: starts a daemon, types a search into an editor in a terminal, and draws the screen.
 
-Needs nvim, indexerd on the path, and pyte (a development dependency). `--text` prints the screen instead of drawing it.
+`picture.py [--text] [neovim|vim|emacs]`. Needs the editor, indexerd on the path, and pyte (a development dependency).
+`--text` prints the screen instead of drawing it.
 """
 
 import fcntl
@@ -14,12 +15,13 @@ import termios
 import time
 from itertools import groupby
 from pathlib import Path
+from typing import NamedTuple
 from xml.sax.saxutils import escape
 
 import pyte
 
-PLUGIN = Path(__file__).parent / "nvim"
-PICTURE = Path(__file__).parents[1] / "docs" / "images" / "neovim.svg"
+HERE = Path(__file__).parent
+IMAGES = HERE.parent / "docs" / "images"
 COLUMNS, LINES = 118, 20
 CELL, LINE = 8.4, 17
 NOTES = {
@@ -38,8 +40,39 @@ Ask the person on call.
     "ops/on-call.md": "# On call\n\nThe person on call looks at the backup report,\nand keeps the log.\n",
     "guide/setup.md": "# Setup\n\n## Linux\n\nInstall the package, then run the first backup.\n",
 }
-KEYS = ":Indexerd\rhow long are backups ke"
-IS_DRAWN = ("4 hits", "thirty days", "second data centre")
+
+
+class Editor(NamedTuple):
+    """How a search is typed into an editor, and the words by which its screen is known to be ready, and drawn."""
+
+    line: tuple[str, ...]
+    ready: str
+    keys: str
+    drawn: tuple[str, ...]
+
+
+_VIM = ("-u", "NORC", "-i", "NONE", "-n", "--cmd", "set bg=dark noruler noshowcmd")
+_PLAIN = "(progn (menu-bar-mode -1) (setq xref-file-name-display 'nondirectory))"
+EDITORS = {
+    "neovim": Editor(
+        ("nvim", *_VIM, "--cmd", f"set rtp^={HERE / 'nvim'}"),
+        "[No Name]",
+        ":Indexerd\rhow long are backups ke",
+        ("4 hits", "thirty days", "second data centre"),
+    ),
+    "vim": Editor(
+        ("vim", *_VIM, "--cmd", f"set rtp^={HERE / 'vim'} shm+=I laststatus=2 t_RK="),
+        "[No Name]",
+        ":Indexerd how long are backups kept\r\r",
+        ("second data centre", "guide/setup.md|5", "[quickfix list]"),
+    ),
+    "emacs": Editor(
+        ("emacs", "-nw", "-Q", "-L", str(HERE / "emacs"), "-l", "indexerd", "--eval", _PLAIN),
+        "*scratch*",
+        "\033xindexerd\rhow long are backups kept\rn",
+        ("second data centre", "=> copies", "on-call.md", "*xref*"),
+    ),
+}
 PATIENCE_SECONDS = 30
 COLOURS = {
     "default": "", "black": "#1c1c1c", "red": "#d75f5f", "green": "#87af5f", "brown": "#d7af5f", "blue": "#5f87d7",
@@ -51,17 +84,18 @@ INK, PAPER = "#d0d0d0", "#1c1c1c"
 
 
 def main() -> None:
-    """Draw the picture, or print the screen."""
-    with tempfile.TemporaryDirectory() as base:
-        screen = screen_of_neovim(Path(base))
-    if "--text" in sys.argv:
-        sys.stdout.write(text_of(screen))
-    else:
-        PICTURE.write_text(drawing(screen), encoding="utf-8")
+    """Draw the pictures, or print the screens."""
+    for name in [name for name in sys.argv[1:] if name != "--text"] or EDITORS:
+        with tempfile.TemporaryDirectory() as base:
+            screen = screen_of(EDITORS[name], Path(base))
+        if "--text" in sys.argv:
+            sys.stdout.write(text_of(screen))
+        else:
+            (IMAGES / f"{name}.svg").write_text(drawing(screen, name.capitalize()), encoding="utf-8")
 
 
-def screen_of_neovim(base: Path) -> pyte.Screen:
-    """Return the screen of a Neovim in which something was searched for."""
+def screen_of(editor: Editor, base: Path) -> pyte.Screen:
+    """Return the screen of an editor in which something was searched for."""
     environ = {name: str(base / name) for name in ("HOME", "XDG_RUNTIME_DIR", "XDG_STATE_HOME", "XDG_CONFIG_HOME")}
     for name, text in NOTES.items():
         path = base / "notes" / name
@@ -78,37 +112,36 @@ def screen_of_neovim(base: Path) -> pyte.Screen:
     indexerd("watch", "--detach", ".")
     try:
         indexerd("query", "--wait", "20000", "backup")
-        return typed(base / "notes", environ)
+        return typed(editor, base / "notes", environ)
     finally:
         indexerd("stop")
 
 
-def typed(folder: Path, environ: dict[str, str]) -> pyte.Screen:
-    """Type into a Neovim until the screen shows what is waited for."""
-    program = shutil.which("nvim")
+def typed(editor: Editor, folder: Path, environ: dict[str, str]) -> pyte.Screen:
+    """Type into an editor until the screen shows what is waited for."""
+    program = shutil.which(editor.line[0])
     if program is None:
-        sys.exit("nvim is not installed")
-    line = [program, "-u", "NORC", "-i", "NONE", "-n", "--cmd", f"set rtp^={PLUGIN} bg=dark noruler noshowcmd"]
+        sys.exit(f"{editor.line[0]} is not installed")
     pid, terminal = pty.fork()
     if pid == 0:
         os.chdir(folder)
         # The size is set before the first drawing.
         termios.tcsetwinsize(0, (LINES, COLUMNS))
-        os.execve(program, line, environ)
+        os.execve(program, editor.line, environ)
     try:
-        return watched(terminal)
+        return watched(editor, terminal)
     finally:
         os.kill(pid, 9)
         os.waitpid(pid, 0)
         os.close(terminal)
 
 
-def watched(terminal: int) -> pyte.Screen:
+def watched(editor: Editor, terminal: int) -> pyte.Screen:
     """Send the keys when the editor is there, and return the screen when it is still."""
     screen = pyte.Screen(COLUMNS, LINES)
     stream = pyte.ByteStream(screen)
     fcntl.fcntl(terminal, fcntl.F_SETFL, os.O_NONBLOCK)
-    deadline, quiet_since, keys = time.monotonic() + PATIENCE_SECONDS, time.monotonic(), KEYS
+    deadline, quiet_since, keys = time.monotonic() + PATIENCE_SECONDS, time.monotonic(), editor.keys
     while time.monotonic() < deadline:
         try:
             stream.feed(os.read(terminal, 1 << 16))
@@ -116,12 +149,12 @@ def watched(terminal: int) -> pyte.Screen:
         except BlockingIOError:
             time.sleep(0.02)
         is_quiet = time.monotonic() - quiet_since > 0.3
-        if keys and is_quiet and "[No Name]" in text_of(screen):
+        if keys and is_quiet and editor.ready in text_of(screen):
             os.write(terminal, keys.encode())
             keys, quiet_since = "", time.monotonic()
-        elif is_quiet and all(text in text_of(screen).lower() for text in IS_DRAWN):
+        elif is_quiet and all(text in text_of(screen).lower() for text in editor.drawn):
             return screen
-    sys.exit(f"the screen did not show {', '.join(IS_DRAWN)}:\n{text_of(screen)}")
+    sys.exit(f"the screen did not show {', '.join(editor.drawn)}:\n{text_of(screen)}")
 
 
 def text_of(screen: pyte.Screen) -> str:
@@ -129,13 +162,13 @@ def text_of(screen: pyte.Screen) -> str:
     return "".join(f"{line.rstrip()}\n" for line in screen.display)
 
 
-def drawing(screen: pyte.Screen) -> str:
+def drawing(screen: pyte.Screen, name: str) -> str:
     """Return the screen as SVG, its text as description."""
     width, height = COLUMNS * CELL, LINES * LINE + 6
     body = "".join(row(screen, number) for number in range(LINES))
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height}" role="img">\n'
-        f"<title>indexerd in Neovim</title>\n<desc>\n{escape(text_of(screen))}</desc>\n"
+        f"<title>indexerd in {name}</title>\n<desc>\n{escape(text_of(screen))}</desc>\n"
         f'<rect width="100%" height="100%" rx="6" fill="{PAPER}"/>\n'
         f'<g font-family="ui-monospace, monospace" font-size="14" xml:space="preserve">\n{body}</g>\n</svg>\n'
     )
