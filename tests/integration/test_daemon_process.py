@@ -6,6 +6,7 @@ import os
 import resource
 import signal
 import socket
+import time
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ import pytest
 from indexerd.client import Client
 from indexerd.daemon import _Mailbox
 from indexerd.errors import ShutdownError, UnreachableError
-from tests.fakes.daemon_process import DaemonProcess, wait_for
+from tests.fakes.daemon_process import PATIENCE_SECONDS, DaemonProcess, wait_for
 
 pytestmark = pytest.mark.slow
 
@@ -51,13 +52,13 @@ def test_a_saved_word_is_found_by_the_next_query(docs, start):
     daemon = start([docs]).ready()
     assert paths(daemon.call("query", text="quokka")) == ["a.md"]
     (docs / "c.md").write_text("fresh wombat\n")
-    found = daemon.call("query", text="wombat", wait_ms=5000)
+    found = daemon.call("query", text="wombat")
     assert (paths(found), found["freshness"]["state"]) == (["c.md"], "current")
     (docs / "c.md").write_text("fresh numbat\n")
-    assert paths(daemon.call("query", text="wombat", wait_ms=5000)) == []
-    assert paths(daemon.call("query", text="numbat", wait_ms=5000)) == ["c.md"]
+    assert paths(daemon.call("query", text="wombat")) == []
+    assert paths(daemon.call("query", text="numbat")) == ["c.md"]
     (docs / "c.md").unlink()
-    assert paths(daemon.call("query", text="numbat", wait_ms=5000)) == []
+    assert paths(daemon.call("query", text="numbat")) == []
     assert daemon.end() == 0
 
 
@@ -84,8 +85,7 @@ def test_what_changed_while_nobody_ran_is_found_after_the_start(docs, start):
     (docs / "a.md").write_text("# Alpha\n\nNow an echidna.\n")
     (docs / "b.md").rename(docs / "renamed.md")
     daemon = start([docs]).ready()
-    # The first scan is not over yet: a busy machine may take longer than the default wait.
-    assert paths(daemon.call("query", text="platypus", wait_ms=20_000)) == ["new.md"]
+    assert paths(daemon.call("query", text="platypus")) == ["new.md"]
     assert paths(daemon.call("query", text="echidna")) == ["a.md"]
     assert paths(daemon.call("query", text="quokka")) == []
     listed = [row["source_path"] for row in daemon.call("documents")["documents"]]
@@ -98,7 +98,7 @@ def test_a_second_daemon_on_the_same_state_is_refused_whatever_its_socket(docs, 
     first = start([docs]).ready()
     second = start([docs], socket=tmp_path / "run" / "other.sock")
     assert second.said().startswith("StoreLockedError")
-    assert second.process.wait(10) == 70
+    assert second.process.wait(PATIENCE_SECONDS) == 70
     assert not (tmp_path / "run" / "other.sock").exists()
     assert paths(first.call("query", text="quokka")) == ["a.md"]
 
@@ -128,7 +128,7 @@ def test_of_many_starters_exactly_one_runs_and_everybody_is_answered(docs, start
     assert words.count("answering") == 1
     assert all(word.startswith(("answering", "StoreLockedError", "BusyError")) for word in words)
     for one in crowd:
-        assert wait_for(lambda one=one: paths(one.call("query", text="quokka", wait_ms=2000))) == ["a.md"]
+        assert wait_for(lambda one=one: paths(one.call("query", text="quokka"))) == ["a.md"]
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
@@ -156,14 +156,14 @@ def test_a_signal_that_the_kernel_hands_to_another_thread_ends_it_too(docs, star
     threads = [int(thread) for thread in os.listdir(f"/proc/{process}/task")]
     other = max(thread for thread in threads if thread != process)
     assert ctypes.CDLL(None).tgkill(process, other, signal.SIGTERM) == 0
-    assert daemon.process.wait(30) == 0
+    assert daemon.process.wait(PATIENCE_SECONDS) == 0
 
 
 def test_the_shutdown_method_ends_it(docs, start):
     """The owner can stop the daemon over the socket."""
     daemon = start([docs]).ready()
     assert daemon.call("shutdown")["stopping"] is True
-    assert daemon.process.wait(20) == 0
+    assert daemon.process.wait(PATIENCE_SECONDS) == 0
     with pytest.raises((UnreachableError, ShutdownError)):
         daemon.call("status")
 
@@ -171,11 +171,10 @@ def test_the_shutdown_method_ends_it(docs, start):
 def test_sighup_looks_at_everything_again(docs, start):
     """A reconcile follows the signal, and the daemon goes on."""
     daemon = start([docs]).ready()
-    before = wait_for(lambda: daemon.call("status")["reconciled_age_s"] or None)
-    wait_for(lambda: daemon.call("status")["reconciled_age_s"] >= 0.5)
+    wait_for(lambda: (daemon.call("status")["reconciled_age_s"] or 0.0) >= 0.5)
+    sent = time.monotonic()
     daemon.process.send_signal(signal.SIGHUP)
-    wait_for(lambda: daemon.call("status")["reconciled_age_s"] < 0.5)
-    assert before is not None
+    wait_for(lambda: daemon.call("status")["reconciled_age_s"] < time.monotonic() - sent)
     assert daemon.answers()
 
 
@@ -183,7 +182,7 @@ def test_the_service_manager_is_told_when_it_answers_and_when_it_stops(docs, sta
     """READY comes once the socket answers, STOPPING before the end."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
         manager.bind(str(tmp_path / "n"))
-        manager.settimeout(30)
+        manager.settimeout(PATIENCE_SECONDS)
         daemon = start([docs], notify_socket=str(tmp_path / "n"))
         assert b"READY=1" in manager.recv(4096)
         assert daemon.answers()
@@ -207,13 +206,13 @@ Stepper.step = step
 """
 
 
-def _rest(manager):
-    """Return what is still said, up to a silence of as long as the timeout."""
-    said = []
+def falls_silent(manager):
+    """Tell whether nothing is said for as long as the timeout, before very much is."""
     with contextlib.suppress(TimeoutError):
-        while True:
-            said.append(manager.recv(4096))
-    return said
+        for _ in range(200):
+            manager.recv(4096)
+        return False
+    return True
 
 
 def test_signs_of_life_come_while_the_writer_gets_on_and_stop_while_it_hangs(docs, start, tmp_path):
@@ -221,7 +220,7 @@ def test_signs_of_life_come_while_the_writer_gets_on_and_stop_while_it_hangs(doc
     hang = tmp_path / "hang"
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
         manager.bind(str(tmp_path / "n"))
-        manager.settimeout(30)
+        manager.settimeout(PATIENCE_SECONDS)
         options = {"notify_socket": str(tmp_path / "n"), "watchdog_seconds": 0.4}
         daemon = start([docs], before=_HANGING.format(file=str(hang)), **options).ready()
         for _ in range(3):
@@ -229,10 +228,10 @@ def test_signs_of_life_come_while_the_writer_gets_on_and_stop_while_it_hangs(doc
                 pass
         hang.touch()
         manager.settimeout(2.5)
-        assert _rest(manager).count(b"WATCHDOG=1") <= 2
+        assert falls_silent(manager)
         assert daemon.answers()
         hang.unlink()
-        manager.settimeout(30)
+        manager.settimeout(PATIENCE_SECONDS)
         assert b"WATCHDOG=1" in manager.recv(4096)
 
 
@@ -240,7 +239,7 @@ def test_the_service_manager_is_told_of_a_reload_and_its_end(docs, start, tmp_pa
     """SIGHUP gives RELOADING with the time, then READY: what `Type=notify-reload` waits for."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
         manager.bind(str(tmp_path / "n"))
-        manager.settimeout(30)
+        manager.settimeout(PATIENCE_SECONDS)
         daemon = start([docs], notify_socket=str(tmp_path / "n")).ready()
         while not manager.recv(4096).startswith(b"STATUS=2 documents"):
             pass
@@ -258,7 +257,7 @@ def test_a_start_that_is_refused_leaves_no_folder_behind(docs, start, tmp_path):
     for state in (tmp_path / "new" / "deep", there):
         daemon = start([docs], state=state, socket=shared / "d.sock")
         assert daemon.said().startswith("ConfigError: ")
-        assert daemon.process.wait(30) == 70
+        assert daemon.process.wait(PATIENCE_SECONDS) == 70
     assert not (tmp_path / "new").exists()
     assert list(there.iterdir()) == []
 
@@ -300,7 +299,8 @@ def test_out_of_descriptors_who_is_in_is_served_and_others_are_when_there_is_roo
             one = socket.socket(socket.AF_UNIX)
             one.connect(daemon.socket)
             crowd.append(one)
-        assert inside.call("status")["state"] == "current"
+        # What else opens a file meanwhile may fail, and says so.
+        assert inside.call("status")["state"] in {"current", "degraded"}
         for one in crowd:
             one.close()
         resource.prlimit(pid, resource.RLIMIT_NOFILE, (hard, hard))
@@ -322,7 +322,7 @@ def test_the_mailbox_is_woken_by_a_signal_that_no_handler_has_seen_yet():
         assert descriptor == mailbox._writing
         signal.set_wakeup_fd(descriptor, warn_on_full_buffer=False)
         os.kill(os.getpid(), signal.SIGHUP)
-        assert mailbox.wait(5.0) == b"r"
+        assert mailbox.wait(PATIENCE_SECONDS) == b"r"
         assert mailbox.wait(0.0) is None
 
 
