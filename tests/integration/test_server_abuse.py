@@ -13,7 +13,8 @@ from pathlib import Path
 import msgpack
 import pytest
 
-from tests.fakes.daemon_process import DaemonProcess, wait_for
+from tests.fakes.costs import TRIES
+from tests.fakes.daemon_process import PATIENCE_SECONDS, DaemonProcess, wait_for
 
 LARGE = os.environ.get("INDEXERD_TEST_SIZE") == "large"
 IDLE, STORM, TIMES = (5_000, 24_000, 500) if LARGE else (1_000, 2_000, 20)
@@ -36,7 +37,7 @@ class Victim:
         raw = socket.socket(socket.AF_UNIX)
         # Before there is a timeout: with one, Linux does not wait for room among those not yet accepted.
         raw.connect(self.path)
-        raw.settimeout(30)
+        raw.settimeout(PATIENCE_SECONDS)
         return raw
 
     def asks(self, raw=None):
@@ -169,7 +170,9 @@ def test_clients_that_drip_bytes_hold_up_nobody(victim, crowd):
     slow = crowd(63)
     for at in range(TIMES):
         for raw in slow:
-            raw.send(QUERY[at : at + 1])
+            # Whoever takes longer for it than a message may take has been cut off.
+            with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+                raw.send(QUERY[at : at + 1])
         victim.asks()
     victim.asks_anew()
     victim.is_bounded()
@@ -179,7 +182,7 @@ def test_clients_that_never_read_hold_up_nobody(victim, crowd):
     """Thirty clients ask without end and read nothing; what waits for them is bounded, and a good one is served."""
     for raw in crowd(30):
         raw.setblocking(False)
-        with contextlib.suppress(BlockingIOError):
+        with contextlib.suppress(BlockingIOError, BrokenPipeError, ConnectionResetError):
             for _ in range(10_000):
                 raw.send(b'{"id":1,"method":"status"}\n')
     for _ in range(TIMES):
@@ -203,7 +206,7 @@ def test_ten_thousand_pipelined_queries_are_answered_in_order_beside_a_good_clie
             assert line.endswith(b'"id":%d}\n' % number) or b'"id":%d,' % number in line
             if number % 2_000 == 0:
                 victim.asks()
-        writer.join(30)
+        writer.join(PATIENCE_SECONDS)
         assert number == count - 1
     victim.is_bounded()
 
@@ -261,17 +264,27 @@ BOMBS = {
 @pytest.mark.parametrize("name", BOMBS)
 def test_a_message_made_to_be_dear_is_refused_cheaply(victim, name):
     """Each is answered by one error, whose text is short, and costs the daemon little time."""
-    cpu = ticks(victim.pid)
-    for _ in range(5):
-        with contextlib.closing(victim.connect()) as raw, contextlib.suppress(BrokenPipeError, ConnectionResetError):
-            raw.sendall(BOMBS[name])
-            raw.shutdown(socket.SHUT_WR)
-            said = read_to_the_end(raw)
-            assert b"error" in said or b"_" in said
-            assert len(said) < 2_000
-        victim.asks()
-    assert ticks(victim.pid) - cpu < 5 * 0.5
+
+    def costs_little():
+        cpu = ticks(victim.pid)
+        for _ in range(5):
+            drop(victim, BOMBS[name])
+            victim.asks()
+        return ticks(victim.pid) - cpu < 5 * 0.5
+
+    # What a busy machine makes dear now and then is dear each time only by the program's fault.
+    assert any(costs_little() for _ in range(TRIES))
     victim.is_bounded()
+
+
+def drop(victim, bomb):
+    """Send a message and see one short error."""
+    with contextlib.closing(victim.connect()) as raw, contextlib.suppress(BrokenPipeError, ConnectionResetError):
+        raw.sendall(bomb)
+        raw.shutdown(socket.SHUT_WR)
+        said = read_to_the_end(raw)
+        assert b"error" in said or b"_" in said
+        assert len(said) < 2_000
 
 
 def ticks(pid):
@@ -304,4 +317,4 @@ def test_a_good_client_is_served_through_a_mixture_of_all(victim, crowd):
     finally:
         ends.set()
         for thread in threads:
-            thread.join(30)
+            thread.join(PATIENCE_SECONDS)

@@ -1,6 +1,7 @@
 """HTTP on a real socket, by the client that people use."""
 
 import json
+import re
 import socket
 import subprocess
 
@@ -26,15 +27,15 @@ def daemon(tmp_path_factory):
 
 def curl(daemon, *arguments):
     """Return status and body of one call of curl."""
-    command = ["curl", "-sS", "--max-time", "30", "-w", "\n%{http_code}", "--unix-socket", daemon.socket, *arguments]
+    command = ["curl", "-sS", "--max-time", "120", "-w", "\n%{http_code}", "--unix-socket", daemon.socket, *arguments]
     done = subprocess.run(command, capture_output=True, check=True, text=True)
     body, _, status = done.stdout.rpartition("\n")
     return int(status), body
 
 
 def same(reply):
-    """Return what equal requests get equal: all but times."""
-    return {name: value for name, value in reply.items() if name not in {"took_ms", "freshness", "hits"}} | {
+    """Return what equal requests get equal: all but times, and what becomes durable behind them."""
+    return {name: value for name, value in reply.items() if name not in {"took_ms", "freshness", "durable", "hits"}} | {
         "hits": [{name: value for name, value in hit.items() if name != "validated_at"} for hit in reply["hits"]]
     }
 
@@ -42,9 +43,9 @@ def same(reply):
 @pytest.mark.parametrize("method", ["query", "evidence"])
 def test_a_question_by_its_address_gives_what_the_other_framings_give(daemon, method):
     """Result for result."""
-    status, body = curl(daemon, f"http://x/{method}?q=quokka+daemon&k=3&wait_ms=5000")
+    status, body = curl(daemon, f"http://x/{method}?q=quokka+daemon&k=3&wait_ms=20000")
     assert status == 200
-    direct = daemon.call(method, text="quokka daemon", k=3, wait_ms=5000)
+    direct = daemon.call(method, text="quokka daemon", k=3)
     posted = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": {"text": "quokka daemon", "k": 3}})
     assert (
         same(json.loads(body))
@@ -74,7 +75,7 @@ def test_one_connection_serves_several_requests(daemon):
         capture_output=True, check=True, text=True,
     )  # fmt: skip
     assert done.stdout == "current\n" * 2
-    assert "Re-using existing connection" in done.stderr
+    assert re.search("Re-using existing .*connection", done.stderr)
     pair = {"claim": "The quokka sleeps.", "passages": ["The quokka sleeps. " * 2000]}
     body = json.dumps({"id": 1, "method": "check", "params": {"claims": [pair]}})
     status, reply = curl(daemon, "-H", "Expect: 100-continue", "-d", body, "http://x/rpc")
@@ -84,7 +85,7 @@ def test_one_connection_serves_several_requests(daemon):
 def test_a_request_that_is_never_finished_is_told_so_and_cut_off(daemon):
     """The deadline of the other framings, in the words of this one."""
     with socket.socket(socket.AF_UNIX) as raw:
-        raw.settimeout(30)
+        raw.settimeout(120)
         raw.connect(daemon.socket)
         raw.sendall(b"GET /healthz HTTP/1.1\r\nHost")
         said = b""

@@ -6,7 +6,6 @@ import socket
 import stat
 import subprocess
 import sys
-import time
 from contextlib import suppress
 from pathlib import Path
 
@@ -179,9 +178,7 @@ def test_a_full_backlog_is_a_sign_of_life(place):
         with suppress(BlockingIOError):
             one.connect(str(place))
         waiting.append(one)
-    before = time.monotonic()
     with pytest.raises(BusyError):
         listen(str(place))
-    assert time.monotonic() - before < 5
     for one in [*waiting, busy]:
         one.close()
