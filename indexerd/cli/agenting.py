@@ -57,7 +57,15 @@ def read_served(arguments: list[str]) -> Served | None:
 
 
 def _is_date(text: str) -> bool:
-    return not text or (len(text) == 10 and text.isascii() and text.replace("-", "").isdigit() and text[4:8:3] == "--")
+    if not text:
+        return True
+    from datetime import date  # noqa: PLC0415 - for a flag that few give
+
+    try:
+        # In this one of the forms that it reads.
+        return date.fromisoformat(text).isoformat() == text
+    except ValueError:
+        return False
 
 
 def serve(served: Served) -> int:

@@ -208,6 +208,8 @@ def _origins(table: Mapping[str, object], profile: str, given: Given, places: Pl
     for name in ("front_matter", "roles", "history", "socket", "log"):
         section = table.get(name, {})
         origins |= {f"{name}.{key}": places.config_file for key in section} if isinstance(section, Mapping) else {}
+    if given.stored_roots:
+        origins["profile.roots"] = "the index"
     profiles = table.get("profile", {})
     own = profiles.get(profile, {}) if isinstance(profiles, Mapping) else {}
     origins |= {f"profile.{key}": places.config_file for key in own} if isinstance(own, Mapping) else {}

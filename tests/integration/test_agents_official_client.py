@@ -204,6 +204,7 @@ def test_a_person_who_starts_it_is_told_what_it_waits_for(tmp_path):
     ("flags", "told"),
     [
         (["--as-of", "yesterday"], "yesterday"),
+        (["--as-of", "2026-13-40"], "2026-13-40"),
         (["--rolle", "x"], "--role"),
         (["--wait", "70000"], "60000"),
         (["extra"], "extra"),

@@ -249,6 +249,12 @@ def test_effective_settings_are_a_file_that_gives_the_same_values():
     assert {"title", "acl", "days", "max_ratio"} <= {line.partition(" ")[0] for line in printed.splitlines()}
 
 
+def test_roots_that_the_index_remembers_are_said_to_be_its():
+    """Nobody wrote them and they are no default."""
+    config = parse("", roots=(), stored_roots=(Root(label="notes", path="/home/u/notes", prefixed=False),))
+    assert 'roots = ["/home/u/notes"]  # the index' in effective_toml(config, PLACES.config_file)
+
+
 @pytest.mark.parametrize(("written", "read"), [("true", "always"), ("false", "never"), ("30", 30.0), ("2.5", 2.5)])
 def test_polling_may_be_given_in_seconds(written, read):
     """A number is how often; true and false are always and never."""
