@@ -8,7 +8,7 @@ from indexerd.analysis import analyze_query, name_key
 from indexerd.postings import Column
 from indexerd.search.words import ASKING
 
-FIELD_WEIGHTS = {"TEXT": 0.75, "HEADING": 0.75, "NAME": 1.25, "TAG": 0.75, "FOLDER": 0.25}
+FIELD_WEIGHTS = {"TEXT": 0.75, "HEADING": 0.875, "NAME": 1.125, "TAG": 0.75, "FOLDER": 0.25}
 EXACT_BONUS = 0.25
 CHARACTER_COUNT = 1.5
 
