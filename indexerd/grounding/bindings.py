@@ -1,7 +1,7 @@
 """Which of a text's exact values is said of what: right numbers on the wrong thing are told from right ones.
 
-Owns: the words that a value is bound to, and when a passage gives them another value.
-Knows nothing of: scores, bands, how values are read.
+Owns: a text's exact values, the words that each is bound to, and when a passage gives them another value.
+Knows nothing of: scores, bands.
 Invariants: 1. a value that a passage gives for all of the claim's words is never misplaced. 2. only values of one
     kind stand in each other's place.
 Purity: pure.
@@ -9,12 +9,16 @@ See: docs/grounding.md (values).
 """
 
 import re
-from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Container, Iterable, Iterator, Sequence
+from functools import lru_cache
 from itertools import islice
 from typing import Final, NamedTuple
 
-from indexerd.grounding.sentences import Span, sentences
+from indexerd.grounding.exacts import Exact, exacts
+from indexerd.grounding.sentences import PRONOUN, Span, sentences
+from indexerd.grounding.shapes import CJK, telling_words
+from indexerd.grounding.values import Date, Quantity, dates, quantities
 
 
 class Value(NamedTuple):
@@ -37,29 +41,57 @@ class Bound(NamedTuple):
 
 Word = tuple[int, int, str]
 
+# What the weights were fitted without.
+NO_COUNT: Final = frozenset(("clock", "code", "part", "calendar"))
+_EXACT_KINDS: Final = NO_COUNT | {"order", "span", "rate"}
+_YEARS: Final = range(1500, 2101)
+
 _CLAUSE_END: Final = re.compile(
     r"[,;:](?!\d)|[.!?|](?=\s)|[(（)），；：、。！？]|\b(?:and|or|but|while|whereas)\b|和|与|而", re.IGNORECASE
 )
 # What follows a value at once is its own: `two senior testers`, 三名测试人员.
 _OWN_WORDS: Final = 3
 _OWN_CHARACTERS: Final = 6
-_CJK: Final = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
 _LISTED: Final = re.compile(r"[-*+•|]|\(?\d{1,3}[.)]\s")
-# It speaks of what the sentence before speaks of.
-_PRONOUN: Final = re.compile(r"(?:it|its|they|their|he|his|she|her|this|these|there)\b|[它他她其该]", re.IGNORECASE)
 # A sentence of more values is a table: what each is of is not to be told.
 _MOST_VALUES: Final = 64
 _NEAR: Final = 1
 _JOINT: Final = re.compile(r"[\s-]*")
 
 
-def bound(text: str, values: Iterable[Value], words: Iterable[Word]) -> tuple[Bound, ...]:
+def counted(text: str, apart: Container[str] = _EXACT_KINDS) -> tuple[Quantity, ...]:
+    """Return the quantities that are no part of what is exact in another way: a time of day, a place in an order."""
+    inside = [one for one in exacts(text) if one.kind in apart]
+    return tuple(one for one in quantities(text) if not within(one, inside))
+
+
+def within(one: Quantity | Exact | Date, others: Sequence[Exact | Date]) -> bool:
+    """Whether it lies in the last of the others, which are in order, that begins no later."""
+    at = bisect_right(others, one.start, key=lambda other: other.start)
+    return at > 0 and one.end <= others[at - 1].end
+
+
+@lru_cache(maxsize=4096)
+def exact_values(text: str) -> tuple[Value, ...]:
+    """Return the exact values of a text in order; a date is one."""
+    days = dates(text)
+    found = [Value("date", one.parts, one.start, one.end) for one in days]
+    found += [Value(one.kind, one.key, one.start, one.end) for one in exacts(text) if not within(one, days)]
+    found += [
+        Value(one.unit or ("year" if one.value in _YEARS else ""), one.value, one.start, one.end)
+        for one in counted(text)
+        if not within(one, days)
+    ]
+    return tuple(sorted(found, key=lambda one: one.start))
+
+
+def bound(text: str, language: str) -> tuple[Bound, ...]:
     """Return the values of a text with the words of their clauses.
 
     Clauses between those of two values belong to both. Where a clause has several values, what follows one at once is
     its own, and all else is said of each.
     """
-    ordered = sorted(values, key=lambda one: one.start)
+    ordered, words = exact_values(text), telling_words(text, language)
     if not ordered:
         return ()
     said = [word for word in words if not _covers(ordered, word)]
@@ -69,7 +101,7 @@ def bound(text: str, values: Iterable[Value], words: Iterable[Word]) -> tuple[Bo
         was_listed, is_listed = is_listed, bool(_LISTED.match(text, span.start))
         number += not (was_listed and is_listed)
         own = _between(said, span)
-        own = [*before, *own] if _PRONOUN.match(text, span.start) else own
+        own = [*before, *own] if PRONOUN.match(text, span.start) else own
         inside = ordered[_from(ordered, span.start) : _from(ordered, span.end)]
         for clause, reach in _clauses(text, span, inside if len(inside) <= _MOST_VALUES else (), own):
             said_there = [word for word in own if word[0] < span.start or reach.start <= word[0] < reach.end]
@@ -130,7 +162,7 @@ def _own(text: str, value: Value, words: Sequence[Word]) -> frozenset[Word]:
     for word in words:
         if word[0] < value.end:
             continue
-        is_near = word[0] < value.end + _OWN_CHARACTERS if _CJK.match(word[2]) else len(own) < _OWN_WORDS
+        is_near = word[0] < value.end + _OWN_CHARACTERS if CJK.match(word[2]) else len(own) < _OWN_WORDS
         if not is_near or (word[0] > end and not _JOINT.fullmatch(text, end, word[0])):
             break
         own.append(word)

@@ -32,6 +32,8 @@ _END: Final = re.compile(r"(?<![.!?])[.!?]++[\"'”’)\]]*+(?=\s)|[。！？；
 _LAST_WORD: Final = re.compile(r"[\w.]*$")
 # No abbreviation is longer; a sentence without an end would be read again at each of its full stops.
 _LONGEST_WORD: Final = 32
+# It speaks of what the sentence before speaks of.
+PRONOUN: Final = re.compile(r"(?:it|its|they|their|he|his|she|her|this|these|there)\b|[它他她其该]", re.IGNORECASE)
 _LISTED: Final = re.compile(r"\s*(?:[-*+•]|\(?\d{1,3}[.)])\s")
 _FENCE: Final = re.compile(r"^ {0,3}(?:```|~~~)", re.MULTILINE)
 

@@ -10,17 +10,18 @@ See: docs/grounding.md (support), benchmarks/bench_grounding.py for the figures.
 
 import math
 import re
-from bisect import bisect_right
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, Literal, NamedTuple
 
-from indexerd.analysis import analyze_query
-from indexerd.grounding.bindings import Bound, Value, bound, misplaced
+from indexerd.grounding.bindings import NO_COUNT, Bound, bound, counted, exact_values, misplaced, within
 from indexerd.grounding.exacts import Exact, exacts, part_key
+from indexerd.grounding.records import Bearing, borne, records
 from indexerd.grounding.sentences import sentences
-from indexerd.grounding.values import Date, Quantity, dates, denies, directions, names, quantities
+from indexerd.grounding.shapes import Said, telling_words
+from indexerd.grounding.swaps import Shapes, shapes_of, swapped
+from indexerd.grounding.values import dates, denies, directions, names, quantities
 
 Band = Literal["supported", "partial", "not_found", "not_a_claim"]
 
@@ -101,10 +102,6 @@ _PERSONAL: Final = re.compile(
 )
 _CALENDAR: Final = "calendar"
 _DAYS: Final = frozenset((_CALENDAR, "date", "year"))
-# What the weights were fitted without.
-_NO_COUNT: Final = frozenset(("clock", "code", "part", "calendar"))
-_EXACT_KINDS: Final = _NO_COUNT | {"order", "span", "rate"}
-_YEARS: Final = range(1500, 2101)
 _CJK: Final = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _ASKS: Final = re.compile("什么|多少|哪|谁|吗|呢|几|如何|怎么|怎样|为何|是否|何时|何地")
 _SET_ASIDE: Final = re.compile(
@@ -129,7 +126,10 @@ def support_of(claim: str, passages: Sequence[str], language: str = "english") -
     features = features_of(claim, passages, language)
     score = 1 / (1 + math.exp(-BIAS - sum(weight * value for weight, value in zip(WEIGHTS, features, strict=True))))
     reasons = read.reasons(claim)
-    return Support(_band(score, reasons), score, reasons, read.spans(claim))
+    band = _band(score, reasons)
+    if band != "supported" and not reasons:
+        reasons = (Reason("terms", read.scattered(claim)),)
+    return Support(band, score, reasons, read.spans(claim))
 
 
 def features_of(claim: str, passages: Sequence[str], language: str = "english") -> Features:
@@ -188,32 +188,57 @@ class _Passages:
         ] or [_Sentence(0, 0, 0, "", frozenset())]
         self._all_terms = frozenset[str]().union(*(one.terms for one in self._sentences))
         self._text = "\n".join(passages)
+        self._notations = {(one.kind, one.key): self._text[one.start : one.end] for one in exact_values(self._text)}
         self._values = {quantity.value for quantity in quantities(self._text)}
         self._grams: dict[int, list[frozenset[str]]] = {}
+        self._said = Said(self._text, language)
+        self._records = [row for passage in passages for row in records(passage)]
         self._bound: list[Bound] | None = None
+        self._beside: tuple[Shapes, ...] | None = None
 
     def features(self, claim: str) -> Features:
         """Measure a claim."""
+        claim = self.rewritten(claim)
         wanted = _terms(claim, self._language)
         asked = _SET_ASIDE.sub(" ", claim) if _CJK.search(claim) else claim
         best = self._sentences[self._best(claim)].text
+        bearing, many = self._borne(claim), len(self._sentences)
         missing_names = sum(name.lower() not in self._text.lower() for name in names(claim))
         rises, falls = directions(claim)
         best_rises, best_falls = directions(best)
+        if bearing is None:
+            terms = _share(wanted, self._all_terms)
+            pairs = _share(_grams(asked, 2), frozenset().union(*self._grams_of(2)))
+            letters = max(_held(self._grams_of(_run(claim)), _grams(claim, _run(claim)), together=2))
+        else:
+            # Records have no runs of letters of a sentence: their cells are all that they say.
+            terms = pairs = letters = 1.0 - len(bearing.missing) / max(len(wanted), 1)
+            many = 1
         return Features(
-            terms=_share(wanted, self._all_terms),
-            pairs=_share(_grams(asked, 2), frozenset().union(*self._grams_of(2))),
-            letters=max(_held(self._grams_of(_run(claim)), _grams(claim, _run(claim)), together=2)),
-            number=float(any(one.value not in self._values for one in _counted(claim, _NO_COUNT))),
+            terms=terms,
+            pairs=pairs,
+            letters=letters,
+            number=float(any(one.value not in self._values for one in counted(claim, NO_COUNT))),
             names=float(min(missing_names, 3)),
             opposite=float((rises and best_falls and not best_rises) or (falls and best_rises and not best_falls)),
-            length=math.log(len(self._sentences) + 1),
-            denies_alone=float(denies(claim) and not denies(best)),
+            length=math.log(many + 1),
+            denies_alone=float(denies(claim) and not (bearing.denies if bearing else denies(best))),
             personal=float(bool(_PERSONAL.search(claim)) and not _PERSONAL.search(self._text)),
         )
 
+    def rewritten(self, claim: str) -> str:
+        """Return a claim with its values as the passages write them, where they do so in another way."""
+        pieces, at = [], 0
+        for one in exact_values(claim):
+            as_there = self._notations.get((one.kind, one.key))
+            if as_there and one.start >= at and claim[one.start : one.end] not in self._text:
+                pieces += [claim[at : one.start], as_there]
+                at = one.end
+        return "".join([*pieces, claim[at:]])
+
     def spans(self, claim: str) -> tuple[SupportSpan, ...]:
         """Return the sentences that hold most of a claim, best first."""
+        claim = self.rewritten(claim)
         if self._all_terms.isdisjoint(_terms(claim, self._language)):
             return ()
         held = self._held(claim)
@@ -225,23 +250,42 @@ class _Passages:
     def reasons(self, claim: str) -> tuple[Reason, ...]:
         """Return what of a claim is in no passage, or said there of something else."""
         numbers, days = [*self._missing_numbers(claim)], [*self._missing_dates(claim)]
-        for one in misplaced(_bound(claim, self._language), self._bound_there()):
+        others = [name for name in names(claim) if name.lower() not in self._text.lower()]
+        polarity = [*self._polarity(claim)]
+        bearing = self._borne(claim)
+        for one in () if bearing else misplaced(bound(claim, self._language), self._bound_there()):
             (days if one.kind in _DAYS else numbers).append(claim[one.start : one.end])
+        mixed = dict[str, list[str]](numbers=numbers, dates=days, names=others, polarity=polarity)
+        for code, written in swapped(claim, self._shapes(), self._language):
+            mixed[code] += [written] if not any(written in known for known in mixed[code]) else []
         found = (
             Reason("terms", tuple(self._missing_terms(claim))),
             Reason("numbers", tuple(dict.fromkeys(numbers))),
             Reason("units", tuple(self._other_units(claim))),
             Reason("dates", tuple(dict.fromkeys(days))),
-            Reason("names", tuple(name for name in names(claim) if name.lower() not in self._text.lower())),
-            Reason("polarity", tuple(self._polarity(claim))),
+            Reason("names", tuple(dict.fromkeys(others))),
+            Reason("polarity", tuple(dict.fromkeys(polarity))),
         )
         return tuple(reason for reason in found if reason.missing)
 
+    def _borne(self, claim: str) -> Bearing | None:
+        return borne(claim, self._said, self._records, self._language) if self._records else None
+
+    def scattered(self, claim: str) -> tuple[str, ...]:
+        """Return the words that the best sentence lacks, though each is in a passage; all words if it lacks none."""
+        claim = self.rewritten(claim)
+        missing = self._lacking(claim, self._sentences[self._best(claim)].terms)
+        return tuple(missing) or (claim.strip(),)
+
     def _missing_terms(self, claim: str) -> Iterable[str]:
-        """Give the words that no passage holds; pairs of characters that overlap are one run."""
+        bearing = self._borne(claim)
+        return bearing.missing if bearing else self._lacking(self.rewritten(claim), self._all_terms)
+
+    def _lacking(self, claim: str, held: frozenset[str]) -> Iterable[str]:
+        """Give the words that are not held; pairs of characters that overlap are one run."""
         runs: list[list[int]] = []
-        for start, end, term in _words(claim, self._language):
-            if term in self._all_terms or term.isdigit():
+        for start, end, term in telling_words(claim, self._language):
+            if term in held or term.isdigit():
                 continue
             if runs and start < runs[-1][1]:
                 runs[-1][1] = max(end, runs[-1][1])
@@ -250,9 +294,9 @@ class _Passages:
         return dict.fromkeys(claim[start:end] for start, end in runs)
 
     def _missing_numbers(self, claim: str) -> Iterable[str]:
-        yield from (claim[one.start : one.end] for one in _counted(claim) if one.value not in self._values)
+        yield from (claim[one.start : one.end] for one in counted(claim) if one.value not in self._values)
         for one in self._missing_exact(claim):
-            if one.kind != _CALENDAR and not _within(one, dates(claim)):
+            if one.kind != _CALENDAR and not within(one, dates(claim)):
                 yield claim[one.start : one.end]
 
     def _missing_exact(self, claim: str) -> Iterable[Exact]:
@@ -260,13 +304,18 @@ class _Passages:
         held |= {part_key(one.value / 100) for one in quantities(self._text) if one.unit == "%"}
         return (one for one in exacts(claim) if one.key not in held and one.kind != "rate")
 
+    def _shapes(self) -> tuple[Shapes, ...]:
+        if self._beside is None:
+            self._beside = shapes_of(self._passages, self._language)
+        return self._beside
+
     def _bound_there(self) -> list[Bound]:
         if self._bound is None:
             # Far apart: what stands beside something stands in the same passage.
             self._bound = [
                 one._replace(sentence=one.sentence + number * len(self._text))
                 for number, passage in enumerate(self._passages)
-                for one in _bound(passage, self._language)
+                for one in bound(passage, self._language)
             ]
         return self._bound
 
@@ -281,12 +330,13 @@ class _Passages:
         yield from (claim[one.start : one.end] for one in dates(claim) if not any(map(one.agrees, known)))
         for one in self._missing_exact(claim):
             # A month within a date is compared with it.
-            if one.kind == _CALENDAR and not _within(one, dates(claim)):
+            if one.kind == _CALENDAR and not within(one, dates(claim)):
                 yield claim[one.start : one.end]
 
     def _polarity(self, claim: str) -> Iterable[str]:
-        best = self._sentences[self._best(claim)].text
-        if denies(claim) != denies(best):
+        best = self._sentences[self._best(self.rewritten(claim))].text
+        bearing = self._borne(claim)
+        if denies(claim) != (bearing.denies if bearing else denies(best)):
             yield "denial"
         rises, falls = directions(claim)
         best_rises, best_falls = directions(best)
@@ -339,37 +389,4 @@ def _grams(text: str, size: int) -> tuple[str, ...]:
 
 
 def _terms(text: str, language: str) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(term for _, _, term in _words(text, language)))
-
-
-@lru_cache(maxsize=4096)
-def _words(text: str, language: str) -> tuple[tuple[int, int, str], ...]:
-    """Return start, end and term of the words of a text that say something; of all words if none does."""
-    words = [word for word in analyze_query(text, (language,)) if word.kind != "cjk1"]
-    telling = [word for word in words if not word.is_stop] or words or analyze_query(text, (language,))
-    return tuple((word.start, word.end, word.stems[0]) for word in telling)
-
-
-def _counted(text: str, apart: Container[str] = _EXACT_KINDS) -> tuple[Quantity, ...]:
-    """Return the quantities that are no part of what is exact in another way: a time of day, a place in an order."""
-    inside = [one for one in exacts(text) if one.kind in apart]
-    return tuple(one for one in quantities(text) if not _within(one, inside))
-
-
-def _within(one: Quantity | Exact | Date, others: Sequence[Exact | Date]) -> bool:
-    """Whether it lies in the last of the others, which are in order, that begins no later."""
-    at = bisect_right(others, one.start, key=lambda other: other.start)
-    return at > 0 and one.end <= others[at - 1].end
-
-
-def _bound(text: str, language: str) -> tuple[Bound, ...]:
-    """Return the values of a text with what they are said of; a date is one value."""
-    days = dates(text)
-    values = [Value("date", one.parts, one.start, one.end) for one in days]
-    values += [Value(one.kind, one.key, one.start, one.end) for one in exacts(text) if not _within(one, days)]
-    values += [
-        Value(one.unit or ("year" if one.value in _YEARS else ""), one.value, one.start, one.end)
-        for one in _counted(text)
-        if not _within(one, days)
-    ]
-    return bound(text, values, _words(text, language))
+    return tuple(dict.fromkeys(term for _, _, term in telling_words(text, language)))

@@ -172,7 +172,7 @@ def _spelled(text: str) -> list[Quantity]:
         value = _spelled_value(re.split(r"[\s-]+", match[0].lower()))
         # "one" is mostly a pronoun.
         if value != 1.0:
-            found.append(Quantity(value, _unit_at(text, match.end()), match.start(), match.end()))
+            found.append(Quantity(value, *_unit_at(text, match)))
     return found
 
 
@@ -191,7 +191,7 @@ def _spelled_value(words: list[str]) -> float:
 def _han(text: str) -> list[Quantity]:
     shares = [Quantity(han_value(match["han"]), "%", match.start(), match.end()) for match in _HAN_SHARE.finditer(text)]
     return shares + [
-        Quantity(han_value(match[0]), _unit_at(text, match.end()), match.start(), match.end())
+        Quantity(han_value(match[0]), *_unit_at(text, match))
         for match in _HAN_NUMBER.finditer(text)
         # A single character is more often part of a word (一个, 十分) than a count.
         if (len(match[0]) > 1 or text[match.end() : match.end() + 1] in _COUNTED)
@@ -199,9 +199,10 @@ def _han(text: str) -> list[Quantity]:
     ]
 
 
-def _unit_at(text: str, at: int) -> str:
-    unit = _UNIT.match(text, at)
-    return _UNITS[unit["unit"].lower()] if unit else ""
+def _unit_at(text: str, number: "re.Match[str]") -> tuple[str, int, int]:
+    """Return the unit that follows a number, the number's place, and the end of both."""
+    unit = _UNIT.match(text, number.end())
+    return _UNITS[unit["unit"].lower()] if unit else "", number.start(), unit.end() if unit else number.end()
 
 
 def han_value(digits: str) -> float:

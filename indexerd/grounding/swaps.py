@@ -1,0 +1,185 @@
+"""What a claim takes from two sentences or records of one shape: the one's name with the other's value.
+
+Owns: which sentences and records stand beside each other, what is in the same place of two, and which
+    claims mix them.
+Knows nothing of: scores, bands, reasons.
+Invariants: 1. what one sentence or record holds together is never mixed. 2. a claim that speaks of both sides in one
+    place mixes nothing.
+Purity: pure.
+See: docs/grounding.md (values).
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import combinations, islice, permutations
+from typing import Final, NamedTuple
+
+from indexerd.grounding.records import Record, records
+from indexerd.grounding.sentences import PRONOUN, sentences
+from indexerd.grounding.shapes import Part, Said, aligned, comparable
+
+# Two sentences have one shape when so much of them is the same; of short ones less, if each word has its counterpart.
+ALIKE_FROM: Final = 0.55
+EVEN_ALIKE_FROM: Final = 0.3
+_SHORT: Final = 12
+# Of longer passages the first are compared.
+MAX_TEXTS: Final = 500
+MAX_PAIRS: Final = 2000
+_MOST: Final = 0.5
+# A cell of more words is a description, not a name.
+_LONGEST_NAME: Final = 6
+_CLAUSE: Final = re.compile(r"[,;:](?!\d)|[，；：、]|\b(?:and|but|while|whereas)\b|而", re.IGNORECASE)
+_CODES: Final = {"#number": "numbers", "#version": "numbers", "#date": "dates", "#yes_no": "polarity"}
+
+
+class Place(NamedTuple):
+    """What stands in the same place of two sentences or records."""
+
+    one: Part
+    other: Part
+
+
+class Beside(NamedTuple):
+    """Two texts of one shape, with what stands in the same places of both."""
+
+    one: Said
+    other: Said
+    places: tuple[Place, ...]
+
+
+class _Under(Said):
+    """A text under a heading."""
+
+    def __init__(self, text: str, language: str, heading: str) -> None:
+        super().__init__(text, language)
+        self.heading = Said(heading, language)
+        self.whole = Said(f"{heading}\n{text}", language)
+
+
+class Shapes(NamedTuple):
+    """Passages, read for what stands beside what.
+
+    Attributes:
+        together: Texts of which each holds together what it holds.
+    """
+
+    together: tuple[Said, ...]
+    pairs: tuple[Beside, ...]
+
+
+def shapes_of(passages: Iterable[str], language: str) -> tuple[Shapes, ...]:
+    """Read passages: sentences and records, the clauses of sentences, and the columns of tables."""
+    texts, clauses, rows = list[_Under](), list[_Under](), list[Record]()
+    for number, passage in enumerate(passages):
+        rows += (row._replace(block=(number, *row.block)) for row in records(passage))
+        for heading, text in _texts(passage):
+            texts.append(_Under(text, language, heading))
+            clauses += (_Under(part, language, heading) for part in _clauses(text) or (text,))
+    del rows[MAX_TEXTS:]
+    whole = [Said(" ".join((*row.columns, *row.cells)), language) for row in rows]
+    numbers = (pair for pair in combinations(range(len(rows)), 2) if rows[pair[0]].block == rows[pair[1]].block)
+    of_rows = (
+        Beside(whole[one], whole[other], _of_cells(rows[one].cells, rows[other].cells, language))
+        for one, other in islice(numbers, MAX_PAIRS)
+    )
+    return (
+        Shapes((*(text.whole for text in texts), *whole), (*_alike(texts), *_telling(of_rows))),
+        Shapes((*(clause.whole for clause in clauses), *whole), tuple(_alike(clauses))),
+        _of_columns(rows, language),
+    )
+
+
+def _alike(texts: Sequence[_Under]) -> Iterator[Beside]:
+    pairs = islice(comparable([one.sentence for one in texts[:MAX_TEXTS]], EVEN_ALIKE_FROM), MAX_PAIRS)
+    beside = ((texts[one], texts[other]) for one, other in pairs)
+    return _telling(Beside(one, other, _places(one, other)) for one, other in beside)
+
+
+def _telling(pairs: Iterable[Beside]) -> Iterator[Beside]:
+    return (pair for pair in pairs if len(pair.places) > 1)
+
+
+def _texts(passage: str) -> Iterator[tuple[str, str]]:
+    """Yield headings and what stands under them: sentences, with the one before where they begin with a word for it."""
+    before, heading = 0, ""
+    for start, end in sentences(passage):
+        if passage.startswith("#", start):
+            heading = passage[start:end]
+        else:
+            yield heading, passage[before if PRONOUN.match(passage, start) else start : end]
+        before = start
+
+
+def _clauses(text: str) -> tuple[str, ...]:
+    parts = tuple(part for part in _CLAUSE.split(text) if part.strip())
+    return parts if len(parts) > 1 else ()
+
+
+def _places(one: "_Under", other: "_Under") -> tuple[Place, ...]:
+    found = aligned(one.sentence, other.sentence, EVEN_ALIKE_FROM)
+    is_short = max(len(one.sentence.tokens), len(other.sentence.tokens)) <= _SHORT
+    if found is None or (found.alike < ALIKE_FROM and not (is_short and found.is_even)):
+        return ()
+    pairs = [(one.part(*left[1:3]), other.part(*right[1:3])) for left, right in (*found.differing, *found.replaced)]
+    headings = (each.heading.part(0, len(each.heading.text)) for each in (one, other))
+    return _apart([*pairs, (next(headings), next(headings))])
+
+
+def _of_cells(one: Sequence[str], other: Sequence[str], language: str) -> tuple[Place, ...]:
+    return _apart((_name(left, language), _name(right, language)) for left, right in zip(one, other, strict=False))
+
+
+def _apart(pairs: Iterable[tuple[Part, Part]]) -> tuple[Place, ...]:
+    """Return the pairs of parts without the words that both sides have, where something is left of both."""
+    kept = (
+        Place(one._replace(words=one.words - other.words), other._replace(words=other.words - one.words))
+        for one, other in pairs
+        if one != other
+    )
+    return tuple(place for place in kept if all(place))
+
+
+def _name(cell: str, language: str) -> Part:
+    said = Said(cell, language)
+    return said.part(0, len(cell)) if cell and len(said.words) <= _LONGEST_NAME else Part()
+
+
+def _of_columns(rows: Sequence[Record], language: str) -> Shapes:
+    """Return the cells of tables with their columns; two of one row, both with values or both without, are a pair."""
+    together, pairs = list[Said](), list[Beside]()
+    for row in rows:
+        named = list(zip(row.columns, row.cells, strict=False))[1:]
+        said = [Said(" ".join(each), language) for each in named]
+        together += said
+        for one, other in combinations(range(len(named)), 2):
+            pairs.append(Beside(said[one], said[other], _of_cells(named[one], named[other], language)))
+    kept = (pair for pair in _telling(pairs) if bool(pair.places[-1].one.values) == bool(pair.places[-1].other.values))
+    return Shapes(tuple(together), tuple(kept))
+
+
+def swapped(claim: str, shapes: Iterable[Shapes], language: str) -> Iterator[tuple[str, str]]:
+    """Yield what a claim, or a clause of it, takes from the other side: the code of the reason, and as it writes it."""
+    for said in (Said(claim, language), *(Said(clause, language) for clause in _clauses(claim))):
+        for each in shapes:
+            for beside in each.pairs:
+                for pair in _mixed(said, beside):
+                    if not _joined(pair, each.together):
+                        yield from _told(said, pair)
+
+
+def _told(said: Said, pair: tuple[Part, Part]) -> Iterator[tuple[str, str]]:
+    for part in [part for part in pair if part.values] or pair:
+        kind = part.values[0].key.partition(" ")[0] if part.values else ""
+        yield _CODES.get(kind, "names"), said.written(part)
+
+
+def _mixed(said: Said, beside: Beside) -> Iterator[tuple[Part, Part]]:
+    held = [(said.share(place.one), said.share(place.other)) for place in beside.places]
+    for at, to in permutations(range(len(held)), 2):
+        is_mixed = held[at][0] >= _MOST and held[to][1] >= _MOST and not held[at][1] and not held[to][0]
+        if is_mixed and said.shared(beside.one, beside.other) >= _MOST:
+            yield beside.places[at].one, beside.places[to].other
+
+
+def _joined(pair: tuple[Part, Part], together: Iterable[Said]) -> bool:
+    return any(all(one.share(part) >= _MOST for part in pair) for one in together)
