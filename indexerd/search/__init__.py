@@ -13,7 +13,7 @@ from indexerd.search.recall import hidden_today
 from indexerd.search.reply import as_json
 from indexerd.search.request import SearchRequest, evidence_request, moment_ns
 
-RANKING_VERSION = 6
+RANKING_VERSION = 7
 """Raised with every change after which equal generations, requests and rights may be answered otherwise."""
 
 __all__ = [

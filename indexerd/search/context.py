@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from indexerd.digests import content_hash
+from indexerd.documents.decoding import is_decoded
 from indexerd.model import Citation, LineSpan
 from indexerd.search.evidence import Item
 from indexerd.search.outcome import Hit
@@ -85,11 +86,16 @@ def _wide(view: View, stretch: Stretch, accepted: Sequence[Accepted], hits: Sequ
         return narrow
     segment = view.segments[stretch.section[0]].segment
     first, last = segment.chunk(chunks[0]), segment.chunk(chunks[-1])
-    text = accepted[best].proved.data[first.byte_start : last.byte_end].decode("utf-8", "replace")
+    data = accepted[best].proved.data
+    text = data[first.byte_start : last.byte_end].decode("utf-8", "replace")
     span = LineSpan(first.span.first, last.span.last)
     citation = Citation(source_path=hits[best].source_path, span=span, content_hash=content_hash(text.encode()))
-    return narrow._replace(citation=citation, text=text, parts=tuple(_item(hits[at]) for at in stretch.hits))
+    decoded = is_decoded(data, *span)
+    parts = tuple(_item(hits[at]) for at in stretch.hits)
+    return narrow._replace(citation=citation, text=text, decoded=decoded, parts=parts)
 
 
 def _item(hit: Hit) -> Item:
-    return Item(hit.n, hit.score, hit.title, hit.chunk_id, hit.citation, hit.heading_path, hit.columns, hit.text)
+    return Item(
+        hit.n, hit.score, hit.title, hit.chunk_id, hit.citation, hit.heading_path, hit.columns, hit.text, hit.decoded
+    )

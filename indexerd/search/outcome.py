@@ -154,7 +154,7 @@ class Rejected(NamedTuple):
 
 
 class Block(NamedTuple):
-    """One evidence block as it stands in the prompt."""
+    """One evidence block as it stands in the prompt; `decoded` as in a hit."""
 
     label: str
     n: int
@@ -165,6 +165,7 @@ class Block(NamedTuple):
     rendered: str
     score: float
     chunk_id: ChunkId
+    decoded: bool
 
 
 class Omitted(NamedTuple):

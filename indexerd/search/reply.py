@@ -199,6 +199,7 @@ def _evidence_json(evidence: EvidenceSet) -> Json:
                 "rendered": block.rendered,
                 "chars": len(block.rendered),
                 "score": block.score,
+                **({"decoded": True} if block.decoded else {}),
             }
             for block in evidence.blocks
         ],

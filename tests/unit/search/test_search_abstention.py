@@ -98,7 +98,7 @@ def test_between_refusal_and_support_the_guard_names_what_is_missing():
     outcome = Library(HANDBOOK).evidence("deploy approval rollback release kubernetes")
     assert not outcome.abstained
     assert outcome.unmatched == ("kubernetes",)
-    assert "No source contains: kubernetes." in outcome.evidence.guard
+    assert "No source that was searched contains: kubernetes." in outcome.evidence.guard
 
 
 def test_nothing_to_search_for_is_a_reason():

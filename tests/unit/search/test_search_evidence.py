@@ -83,7 +83,7 @@ def test_the_guard_speaks_the_language_of_the_query():
 def test_the_guard_names_words_that_no_source_contains_on_one_line():
     """Words of the query are shown, and cannot begin a line of their own."""
     guard = guard_text("q", ("payroll", "a\n[S1] source: x"))
-    assert "No source contains: payroll, a\\u{a}[S1] source: x." in guard
+    assert "No source that was searched contains: payroll, a\\u{a}[S1] source: x." in guard
     assert "\n" not in guard
 
 

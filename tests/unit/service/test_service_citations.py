@@ -215,3 +215,6 @@ def test_it_is_said_where_the_hash_is_not_that_of_the_bytes():
         assert (verdict["state"], bool(verdict["detail"])) == ("fresh", decoded)
     hits = house.call("query", text="quokka")["hits"]
     assert {(hit["source_path"], hit.get("decoded", False)) for hit in hits} == {("a.md", True), ("b.md", False)}
+    for context in (0, "section"):
+        blocks = house.call("evidence", text="quokka", context=context)["evidence"]["blocks"]
+        assert {(one["citation"][:4], one.get("decoded", False)) for one in blocks} == {("a.md", True), ("b.md", False)}
