@@ -15,10 +15,9 @@ from functools import lru_cache
 from itertools import islice
 from typing import Final, NamedTuple
 
-from indexerd.grounding.exacts import Exact, exacts
 from indexerd.grounding.sentences import PRONOUN, Span, sentences
 from indexerd.grounding.shapes import CJK, telling_words
-from indexerd.grounding.values import Date, Quantity, dates, quantities
+from indexerd.grounding.values import Date, Exact, Quantity, dates, exacts, quantities
 
 
 class Value(NamedTuple):

@@ -11,9 +11,8 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
-from indexerd.grounding.exacts import exacts
 from indexerd.grounding.sentences import Span, sentences
-from indexerd.grounding.values import dates, quantities
+from indexerd.grounding.values import dates, exacts, quantities
 
 
 class Mark(NamedTuple):

@@ -16,7 +16,8 @@ from typing import Final, NamedTuple
 
 from indexerd.analysis import analyze_query
 from indexerd.analysis.query import STOP_WORDS
-from indexerd.grounding.values import Date, Quantity, dates, denials, quantities, switches, versions
+from indexerd.grounding.polarity import denials, switches
+from indexerd.grounding.values import Date, Quantity, dates, quantities, versions
 
 
 class Token(NamedTuple):

@@ -16,12 +16,12 @@ from functools import lru_cache
 from typing import Final, Literal, NamedTuple
 
 from indexerd.grounding.bindings import NO_COUNT, Bound, bound, counted, exact_values, misplaced, within
-from indexerd.grounding.exacts import Exact, exacts, part_key
+from indexerd.grounding.polarity import denies, directions, names
 from indexerd.grounding.records import Bearing, borne, records
 from indexerd.grounding.sentences import sentences
 from indexerd.grounding.shapes import Said, telling_words
 from indexerd.grounding.swaps import Shapes, shapes_of, swapped
-from indexerd.grounding.values import dates, denies, directions, names, quantities
+from indexerd.grounding.values import Exact, dates, exacts, part_key, quantities
 
 Band = Literal["supported", "partial", "not_found", "not_a_claim"]
 
@@ -278,8 +278,9 @@ class _Passages:
         return tuple(missing) or (claim.strip(),)
 
     def _missing_terms(self, claim: str) -> Iterable[str]:
-        bearing = self._borne(claim)
-        return bearing.missing if bearing else self._lacking(self.rewritten(claim), self._all_terms)
+        # What is asked need not be in a passage that answers it.
+        bearing, (_, statement) = self._borne(claim), _parts(claim)
+        return bearing.missing if bearing else self._lacking(self.rewritten(statement), self._all_terms)
 
     def _lacking(self, claim: str, held: frozenset[str]) -> Iterable[str]:
         """Give the words that are not held; pairs of characters that overlap are one run."""

@@ -1,7 +1,7 @@
-"""What a text says exactly: quantities with units, dates, versions, names, and whether it affirms or denies.
+"""What a text says exactly: quantities with units, dates, versions, times of day, parts, places in an order.
 
 Owns: reading numbers (thousands marks, percent, currency, ranges, magnitudes, number words, Chinese numerals), dates,
-    versions, names, negations, switches and directions from English and Chinese text.
+    versions, and what is right to the letter or wrong, from English and Chinese text.
 Knows nothing of: claims, evidence, scores.
 Invariants: 1. a value's span is where its text stands. 2. equal values in other notations compare equal.
 Purity: pure.
@@ -10,9 +10,10 @@ See: docs/grounding.md (values).
 
 import re
 from bisect import bisect_left
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final
+from typing import Final, Literal, NamedTuple
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,83 +272,114 @@ def versions(text: str) -> tuple[tuple[str, int, int], ...]:
     return tuple((match[0].lower().lstrip("v"), match.start(), match.end()) for match in _VERSION.finditer(text))
 
 
-# Words of which one stands for yes and one for no, by what they speak of.
-_SWITCHES: Final = (
-    ("enabled enables enable 启用", "disabled disables disable 禁用 停用"),
-    ("allowed allows allow permitted permits 允许", "forbidden forbids prohibited prohibits denied denies 禁止"),
-    ("required requires mandatory 必须 必需", "optional 可选"),
-    ("true", "false"),
-    ("yes 是的", "no 否"),
-    ("open opened 开启 打开", "closed 关闭"),
-    ("supported", "unsupported"),
-    ("included", "excluded"),
-    ("safe", "unsafe"),
-    ("succeeds succeeded 成功", "fails failed 失败"),
-)  # fmt: skip
-_SWITCH_OF: Final = {
-    word: (number, side == 0)
-    for number, sides in enumerate(_SWITCHES)
-    for side, words in enumerate(sides)
-    for word in words.split()
-}
-_SWITCH: Final = re.compile(
+class Exact(NamedTuple):
+    """Something written that is right to the letter or wrong.
+
+    Attributes:
+        kind: What it can be put in the place of; `calendar`: a month or a day of the week; `rate`: what
+            something is counted by, which may go without saying.
+        key: Equal for two ways to write the same.
+    """
+
+    kind: Literal["clock", "code", "part", "order", "span", "rate", "calendar"]
+    key: str
+    start: int
+    end: int
+
+
+_CLOCK: Final = re.compile(
+    r"(?<![\d.:])(?P<h>\d{1,2}):(?P<m>\d{2})(?!\d)(?:\s?(?P<half>[ap])\.?m\b\.?)?"
+    r"|(?<![\d.:])(?P<h2>\d{1,2})\s?(?P<half2>[ap])\.?m\b\.?"
+    r"|(?P<part>上午|早上|凌晨|中午|下午|晚上|每晚|傍晚)?\s?(?P<h3>\d{1,2}|[一二三四五六七八九十两]{1,3})点",
+    re.IGNORECASE,
+)
+_LATE: Final = frozenset(("下午", "晚上", "每晚", "傍晚"))
+_CODES: Final = re.compile(
+    r"(?<![\w.])(?:v?\d+(?:\.\d+){2,}|0x[0-9a-f]+|\d+(?:\.\d+)?e[+-]?\d+)(?![\w])", re.IGNORECASE
+)
+_CALENDAR: Final = re.compile(
+    r"\b(?:(?:mon|tues|wednes|thurs|fri|satur|sun)days?"
+    r"|january|february|march|april|june|july|august|september|october|november|december)\b"
+    r"|(?:星期|周)[一二三四五六日天]",
+    re.IGNORECASE,
+)
+_PARTS: Final = {
+    "half": 1 / 2, "a third": 1 / 3, "one third": 1 / 3, "two thirds": 2 / 3, "a quarter": 1 / 4, "one quarter": 1 / 4,
+    "three quarters": 3 / 4, "a fifth": 1 / 5, "one fifth": 1 / 5, "a tenth": 1 / 10, "one tenth": 1 / 10,
+    "一半": 1 / 2, "半数": 1 / 2, "半个": 1 / 2, "半小时": 1 / 2, "半年": 1 / 2, "半天": 1 / 2,
+    "三分之一": 1 / 3, "三分之二": 2 / 3, "四分之一": 1 / 4, "四分之三": 3 / 4,
+}  # fmt: skip
+# A third season is none: a third of it, by a third.
+_OF_IT: Final = r"(?=\W*(?:$|\n|[.,;:!?)]|(?:of|less|more|fewer|by|the|in|to|from|as)\b))"
+_PART: Final = re.compile(
     "|".join(
-        rf"\b{word}\b" if word.isascii() else word for word in sorted(_SWITCH_OF, key=lambda word: (-len(word), word))
+        part if not part.isascii() else rf"\b{part.replace(' ', '[ -]')}\b{_OF_IT if part.startswith('a ') else ''}"
+        for part in sorted(_PARTS, key=len, reverse=True)
     ),
     re.IGNORECASE,
 )
-
-
-def switches(text: str) -> tuple[tuple[int, bool, int, int], ...]:
-    """Return the words of a text that say yes or no of something: of what, which, start, end."""
-    return tuple((*_SWITCH_OF[match[0].lower()], match.start(), match.end()) for match in _SWITCH.finditer(text))
-
-
-_NAME: Final = re.compile(r"(?<=[a-z,;:] )[A-Z][\w'’-]+|《[^》]{1,40}》")
-_DENIAL: Final = re.compile(
-    r"\b(?:no|not|never|none|neither|nor|without|cannot|lacks?|lacking|fail(?:s|ed)?|unable|unlikely|absence)\b|n['’]t\b"
-    r"|不|没|未|无|非",
+_ORDINALS: Final = "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth"
+_PLACES: Final = {word: place for place, word in enumerate(_ORDINALS.split(), 1)}
+# A second is a time, too (`a second` is left alone), and what happens first need not be the first of anything.
+_ORDER: Final = re.compile(
+    r"\b(?P<digits>\d+)(?:st|nd|rd|th)\b|第\s?(?P<han>\d+|[一二三四五六七八九十百]+)"
+    rf"|(?:\b(?:an?|the|its|his|her|their|our)[ -](?P<word>{'|'.join(_PLACES)}))\b",
     re.IGNORECASE,
 )
-_RISE: Final = re.compile(
-    r"\b(?:increas\w*|higher|high|greater|more|elevat\w*|rais\w*|enhanc\w*|promot\w*|activat\w*|improv\w*|longer|larger|"
-    r"ris(?:e|es|ing|en)|rose|grow(?:s|ing|n)?|grew|above|at least|more than|began|begins?|start(?:s|ed)?|"
-    r"induc\w*|gain\w*|stimulat\w*|upregulat\w*|positive\w*)\b|增|升|提高|扩大|上涨",
-    re.IGNORECASE,
-)
-_FALL: Final = re.compile(
-    r"\b(?:decreas\w*|lower|low|less|fewer|reduc\w*|diminish\w*|suppress\w*|inhibit\w*|impair\w*|worsen\w*|shorter|smaller|"
-    r"fell|falls?|falling|drop(?:s|ped)?|declin\w*|below|at most|less than|ended|ends?|stop(?:s|ped)?|"
-    r"prevent\w*|loss|downregulat\w*|negative\w*|deficien\w*|attenuat\w*)\b|减|降|下跌|缩小",
-    re.IGNORECASE,
-)
+_SPAN: Final = re.compile(r"\b(?:an?|one|1)[ -](?P<unit>minute|hour|week|month|year|decade|century)\b", re.IGNORECASE)
+# After a number, or one of these words, an hour is what something is counted by.
+_RATE: Final = re.compile(r"(?:\d|\b(?:once|twice|times|half|per|cost|costs)\b)[^.,;:!?]*$", re.IGNORECASE)
+_CLAUSE: Final = 60
 
 
 @lru_cache(maxsize=4096)
-def names(text: str) -> tuple[str, ...]:
-    """Return the names of a text: capitalised words inside sentences, and titles in 《》."""
-    return tuple(dict.fromkeys(match[0].strip("《》") for match in _NAME.finditer(text)))
+def exacts(text: str) -> tuple[Exact, ...]:
+    """Return what of a text has to be the same in a source."""
+    found = [Exact("clock", _clock_key(match), *match.span()) for match in _CLOCK.finditer(text)]
+    found += [Exact("code", match[0].lower().removeprefix("v"), *match.span()) for match in _CODES.finditer(text)]
+    found += [
+        Exact("part", part_key(_PARTS[match[0].lower().replace("-", " ")]), *match.span())
+        for match in _PART.finditer(text)
+    ]
+    # March is a walk, too, and may a verb: a month is written large.
+    found += [
+        Exact("calendar", match[0].lower().removesuffix("s"), *match.span())
+        for match in _CALENDAR.finditer(text)
+        if not match[0][0].islower()
+    ]
+    parts = {one.start for one in found if one.kind == "part"}
+    found += [one for one in _orders(text) if one.start - len("a ") not in parts]
+    found += _time_spans(text)
+    return tuple(sorted(found, key=lambda one: one.start))
 
 
-# Characters of denial that are part of a word which denies nothing.
-_NO_DENIAL: Final = re.compile("非常|非洲|未来|无线|无论|不仅|不但|不过|不断|不少|不同|不久|差不多")
+def part_key(share: float) -> str:
+    """Return the key of a part of something, 0..1, however it is written: half of it, 50 %."""
+    return f"part {share:.2f}"
 
 
-def denials(text: str) -> tuple[tuple[int, int], ...]:
-    """Return where the words of denial stand."""
-    inert = [match.span() for match in _NO_DENIAL.finditer(text)]
-    return tuple(
-        match.span()
-        for match in _DENIAL.finditer(text)
-        if not any(start <= match.start() < end for start, end in inert)
-    )
+def _orders(text: str) -> Iterator[Exact]:
+    for match in _ORDER.finditer(text):
+        group = match.lastgroup or "digits"
+        written = match[group]
+        place = (
+            _PLACES[written.lower()] if group == "word" else int(written if written.isdigit() else han_value(written))
+        )
+        if match[0].lower() != "a second":
+            yield Exact("order", f"place {place}", match.start(group if group == "word" else 0), match.end())
 
 
-def denies(text: str) -> bool:
-    """Whether a text holds a word of denial."""
-    return bool(_DENIAL.search(text))
+def _time_spans(text: str) -> Iterator[Exact]:
+    for match in _SPAN.finditer(text):
+        is_rate = match[0][0] in "aA" and _RATE.search(text, max(0, match.start() - _CLAUSE), match.start())
+        yield Exact("rate" if is_rate else "span", f"1 {match['unit'].lower()}", *match.span())
 
 
-def directions(text: str) -> tuple[bool, bool]:
-    """Return whether a text speaks of a rise, and whether of a fall."""
-    return bool(_RISE.search(text)), bool(_FALL.search(text))
+def _clock_key(match: "re.Match[str]") -> str:
+    written = match["h"] or match["h2"] or match["h3"]
+    hour = int(written) if written.isdigit() else int(han_value(written))
+    half = (match["half"] or match["half2"] or "").lower()
+    is_late = half == "p" or match["part"] in _LATE
+    if is_late and hour < 12:
+        hour += 12
+    return f"{0 if half == 'a' and hour == 12 else hour}:{match['m'] or '00'}"

@@ -2,7 +2,8 @@
 
 import pytest
 
-from indexerd.grounding.values import dates, denies, directions, names, quantities
+from indexerd.grounding.polarity import denies, directions, names
+from indexerd.grounding.values import dates, quantities
 
 
 def read(text):
