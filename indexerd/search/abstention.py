@@ -163,6 +163,7 @@ def judge(everywhere: Sequence[Unit], best: float, together: float, strength: fl
     has_runs = any(unit.is_run for unit in everywhere)
     lacks_run = has_runs and (together < RUNS_TOGETHER or any(unit.is_run for unit in missing))
     value = strength if has_runs else strength - BELOW_COUNTS * below
-    refuse = best < 1.0 and value < (REFUSE_RUN_BELOW if lacks_run else REFUSE_BELOW)
+    lacks = bool(missing) or lacks_run
+    refuse = lacks and best < 1.0 and value < (REFUSE_RUN_BELOW if lacks_run else REFUSE_BELOW)
     is_weak = refuse or share(everywhere) * best < WEAK_BELOW
     return Judgement(value, tuple(unit.label for unit in missing), refuse, is_weak)

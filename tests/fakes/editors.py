@@ -36,13 +36,15 @@ class Notes:
         runtime.mkdir(mode=0o700)
         self.socket = runtime / "indexerd" / "notes.sock"
         self.socket.parent.mkdir(mode=0o700)
-        places = {name: str(base / name) for name in ("home", "state", "config", "cache", "data")}
+        places = {name: str(base / name) for name in ("home", "state", "config", "cache", "data", "tmp")}
         self.environ = {
             "PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8", "TERM": "xterm-256color", "HOME": places["home"],
             "XDG_RUNTIME_DIR": str(runtime), "XDG_STATE_HOME": places["state"], "XDG_CONFIG_HOME": places["config"],
             "XDG_CACHE_HOME": places["cache"], "XDG_DATA_HOME": places["data"],
+            "TMPDIR": places["tmp"],  # an editor that is ended by a signal leaves its folder there
         }  # fmt: skip
-        (base / "home").mkdir()
+        for name in ("home", "tmp"):
+            (base / name).mkdir()
         self.daemon = None
 
     def write(self, name, text):

@@ -152,12 +152,14 @@ def test_answerability_is_the_same_however_many_hits_are_asked_for():
     assert len({library.query("alpha beta gamma", k=k, max_per_document=0).answerability for k in (1, 3, 10, 0)}) == 1
 
 
-def test_a_long_question_of_which_the_best_passages_hold_a_word_each_is_refused():
-    """Every word stands somewhere; no passage is about the question."""
+def test_a_long_question_of_which_the_best_passages_hold_a_word_each_is_refused_only_if_a_word_is_missing():
+    """Where each word stands somewhere, no passage is about the question, but nothing is missing: it is marked weak."""
     words = ["harbour", "lantern", "quarry", "meadow", "thimble", "cobalt", "walnut", "trellis", "anchor", "bramble"]
     library = Library({f"d{n:02}.md": f"{words[n % 10]} {'filler ' * 30}{n}\n" for n in range(40)})
     outcome = library.evidence(" ".join(words))
-    assert (outcome.abstained, outcome.unmatched) == (True, ())
+    assert (outcome.abstained, outcome.weak, outcome.unmatched) == (False, True, ())
+    outcome = library.evidence(" ".join([*words, "zeppelin"]))
+    assert (outcome.abstained, outcome.abstention_reason, outcome.unmatched) == (True, "missing_topic", ("zeppelin",))
     assert library.query(" ".join(words)).hits
 
 
