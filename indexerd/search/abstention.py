@@ -16,10 +16,10 @@ from indexerd.search.words import ASKING
 # Where many passages score alike, a question names what they share and not what it asks about: a candidate some places
 # below the best counts against it. Not where characters are matched, which many passages that answer share too.
 BELOW_COUNTS: Final = 0.5
-# Evidence is withheld below these, provided that no passage holds all of the question. A run of characters of which the
-# hits together lack a good part, or that no document holds, is a surer sign than a word, which may have been said in
-# another way. benchmarks/bench_quality.py chose them: at most 2 % of the answerable questions of each of six sets, of
-# those that share a word with a document.
+# Evidence is withheld below these, provided that a word of the question is in no document, and no passage holds all. A
+# run of characters of which the hits together lack a good part, or that no document holds, is a surer sign than a word,
+# which may have been said in another way. benchmarks/bench_quality.py chose them: at most 2 % of the answerable
+# questions of each of six sets, of those that share a word with a document.
 REFUSE_BELOW: Final = 0.1
 REFUSE_RUN_BELOW: Final = 0.3
 RUNS_TOGETHER: Final = 0.7
