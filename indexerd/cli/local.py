@@ -67,6 +67,8 @@ def open_as_it_is(config: Config) -> Backend:
         return reading
     if was_synced(config.state_dir):
         return open_sources(config)
+    if not os.path.isdir(config.state_dir):
+        raise NotFoundError(f"{config.state_dir}: there is no index here")
     raise NotFoundError(f"{config.state_dir}: nothing is published here yet")
 
 

@@ -40,7 +40,7 @@ def parse_config(
     """
     problems: list[str] = []
     table = read_toml(text, places.config_file, problems)
-    _check_tables(table, problems)
+    _check_tables(table, places.config_file, problems)
     profile = choose_profile(table, given, places.home)
     if not PROFILE_NAME.fullmatch(profile):
         problems.append(f"profile {profile!r}: the name {NAME_RULE}")
@@ -48,7 +48,9 @@ def parse_config(
     config = _with_projects(config, read_project)
     _check_roots(config, problems)
     if problems:
-        raise ConfigError(problems)
+        # Tables are those of the user's file: what is wrong in another one names that.
+        in_file = f"{places.config_file}: "
+        raise ConfigError([in_file + problem if problem.startswith("[") else problem for problem in problems])
     return config
 
 
@@ -65,14 +67,14 @@ def read_toml(text: str, where: str, problems: list[str]) -> dict[str, object]:
         return {}
 
 
-def _check_tables(table: Mapping[str, object], problems: list[str]) -> None:
+def _check_tables(table: Mapping[str, object], where: str, problems: list[str]) -> None:
     for key in table:
         if key in schema.PROFILE_KEYS:
-            problems.append(f"config.toml: {key!r} belongs below a profile: [profile.NAME] {key}")
+            problems.append(f"{where}: {key!r} belongs below a profile: [profile.NAME] {key}")
         elif key not in schema.TABLES:
-            problems.append(unknown_key("config.toml", key, schema.TABLES))
+            problems.append(unknown_key(where, key, schema.TABLES))
     if not isinstance(table.get("profile", {}), Mapping):
-        problems.append("config.toml: profile must be a table of tables, written [profile.NAME]")
+        problems.append(f"{where}: profile must be a table of tables, written [profile.NAME]")
 
 
 def _build(table: Mapping[str, object], profile: str, given: Given, places: Places, problems: list[str]) -> Config:

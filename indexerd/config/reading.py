@@ -61,7 +61,7 @@ def unknown_key(section: str, key: str, keys: Sequence[str]) -> str:
 
 def nearest(name: str, names: Sequence[str]) -> str:
     """Return ` (did you mean ...?)` for the closest of the valid names, or nothing."""
-    near = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
+    near = difflib.get_close_matches(name, names, n=1)
     return f" (did you mean {near[0]!r}?)" if near else ""
 
 

@@ -40,7 +40,7 @@ def test_defaults_are_those_of_the_contract():
 
 
 def test_every_problem_is_listed_at_once():
-    """A file with five mistakes gives five problems, each with its place."""
+    """A file with six mistakes gives six problems, each with its file and its place in it."""
     found = problems_of(
         """
         max_chars = 5
@@ -53,13 +53,14 @@ def test_every_problem_is_listed_at_once():
         """
     )
     text = "\n".join(found)
-    assert len(found) == 6
+    assert [problem.startswith(f"{PLACES.config_file}: ") for problem in found] == [True] * 6
     assert "belongs below a profile" in text
     assert "did you mean 'max_chars'" in text
     assert "from 120 to" in text
     assert "must be true or false" in text
     assert "did you mean 'english'" in text
     assert "did you mean 'history'" in text
+    assert "did you mean" not in problems_of(settings={"languages": "klingon"})[0]
 
 
 def test_a_syntax_error_names_the_file():
