@@ -39,6 +39,8 @@ ModifiedNs = Callable[[Sequence[SourcePath]], Sequence[int | None]]
 _KEPT_MASK_BYTES: Final = 1 << 20
 # A phrase of common words is looked for in a good part of all texts: not in all of them at once.
 _TEXTS_TOGETHER: Final = 256
+# Of what a caller may see of one generation, as many passages as bytes of masks, at 6 bytes each.
+_VIEWS: "weakref.WeakKeyDictionary[View, Recent[Hashable, View]]" = weakref.WeakKeyDictionary()
 _MASKS: "weakref.WeakKeyDictionary[Segment, Recent[Hashable, Mask]]" = weakref.WeakKeyDictionary()
 
 
@@ -55,6 +57,18 @@ def filtered(
     """Return the part of a view that a request's filters admit."""
     if not request.is_filtered:
         return view
+    if request.since_ns is not None or request.until_ns is not None:
+        # Files are touched without a new generation: what is chosen by time is chosen anew.
+        return _filtered(view, request, languages, modified, rules)
+    asked = (request.paths, request.tags, request.where, request.must, request.phrase, request.exclude, languages)
+    known = recent_of(_VIEWS, view, _KEPT_MASK_BYTES)
+    found = known.get(asked) or _filtered(view, request, languages, modified, rules)
+    return known.keep(asked, found, sum(one.segment.chunk_count for one in view.segments))
+
+
+def _filtered(
+    view: View, request: SearchRequest, languages: tuple[str, ...], modified: ModifiedNs, rules: AccessRules
+) -> View:
     must = [filter_words(text, languages) for text in request.must]
     phrases = [filter_words(text, languages) for text in request.phrase]
     excluded = [filter_words(text, languages) for text in request.exclude]

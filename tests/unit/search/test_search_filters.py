@@ -4,8 +4,11 @@ import pytest
 
 from indexerd.access.rights import AccessRules, PathRule
 from indexerd.errors import RequestError
-from indexerd.search import moment_ns
-from tests.fakes.searching import Library, live_segment, paths
+from indexerd.search import SearchRequest, moment_ns
+from indexerd.search.eligibility import base_view
+from indexerd.search.filters import filtered
+from indexerd.search.rights import Caller
+from tests.fakes.searching import DAY, Library, live_segment, paths
 
 FILES = {
     "notes/plan.md": "---\ntags: [Project/Alpha]\nstatus: open\n---\n# Plan\n\nneedle one draft idea\n",
@@ -56,8 +59,6 @@ def test_since_and_until_bound_the_time_of_modification():
     library = Library(FILES)
     times = dict(zip(FILES, (10, 20, 30, 40), strict=True))
     fields = {"k": 0, "since_ns": 20, "until_ns": 40}
-    from indexerd.search import SearchRequest  # noqa: PLC0415 - one use
-
     outcome = library.run(SearchRequest(text="needle", **fields), modified=lambda paths: [*map(times.get, paths)])
     assert sorted(paths(outcome)) == ["notes/done.md", "notes/sub/deep.md"]
 
@@ -148,3 +149,35 @@ def test_what_was_remembered_of_a_filter_holds_for_its_segment_alone():
     assert [found(library, **each) for each in fields] == [
         sorted(old + new) for old, new in zip(once, more, strict=True)
     ]
+
+
+def test_what_was_remembered_of_a_filter_holds_for_its_caller_and_moment_alone():
+    """The same filter, asked by others, under other rules or after a file was touched, finds what it finds anew."""
+    library = Library(FILES, rules=AccessRules(rules=(PathRule(match="notes/sub/**", acl=("red",)),)))
+    fields = {"paths": ("notes/**",), "phrase": ("side by side",)}
+    assert [found(library, **fields, roles=frozenset(roles)) for roles in ([], ["red"], [])] == [
+        [], ["notes/sub/deep.md"], []
+    ]  # fmt: skip
+    library.rules = AccessRules()
+    assert found(library, **fields) == ["notes/sub/deep.md"]
+    times = dict.fromkeys(FILES, 10)
+    request = SearchRequest(text="needle", as_of=DAY, since_ns=20)
+
+    def since():
+        return paths(library.run(request, modified=lambda asked: [times[path] for path in asked]))
+
+    assert since() == []
+    times["top.txt"] = 30
+    assert since() == ["top.txt"]
+
+
+def test_a_filter_that_was_asked_for_is_not_worked_out_again():
+    """Its second query on a generation is ranked on the same view, so it costs no more than one without a filter."""
+    library = Library(FILES)
+    view = base_view(library.snapshot.segments, Caller(frozenset(), DAY, safe=False), library.rules, frozenset())
+    first, again, other = (
+        filtered(view, SearchRequest(text=text, tags=(tag,)), ("english",), None, library.rules)
+        for text, tag in (("needle", "project"), ("words", "project"), ("needle", "later"))
+    )
+    assert first is again
+    assert first is not other
