@@ -22,7 +22,7 @@ from indexerd.store import open_reader
 from indexerd.store.dump import canonical_digest
 from indexerd.store.fsio import RealStoreFilesystem
 from tests.fakes.crash_shapes import LARGE, content_of
-from tests.fakes.daemon_process import wait_for
+from tests.fakes.daemon_process import PATIENCE_SECONDS, wait_for
 from tests.fakes.sync_rig import Rig
 
 REPOSITORY = Path(__file__).parents[2]
@@ -32,6 +32,7 @@ CALLS = ["openat", "write", "fdatasync", "fsync", "renameat", "unlinkat"]
 EDITS = 25 if LARGE else 2
 CALL_SECONDS, LOAD_SECONDS = (7200, 3600) if LARGE else (45, 25)
 LOAD_KILLS = 2000 if LARGE else 50
+MANY = 4
 
 
 @dataclass
@@ -84,8 +85,8 @@ class Daemon:
             return True
         saved = len(self.states) - 1
         try:
-            reply = call(str(self.socket), "query", {"text": "words", "wait_ms": 5000}, timeout_seconds=10)
-            status = call(str(self.socket), "status", timeout_seconds=10)
+            reply = call(str(self.socket), "query", {"text": "words", "wait_ms": 5000}, timeout_seconds=60)
+            status = call(str(self.socket), "status", timeout_seconds=60)
         except (IndexerdError, OSError):
             return False
         self.durable = max(self.durable, status["durable_generation"] or 0)
@@ -112,7 +113,7 @@ class Daemon:
         """Ask the program itself, not what traces it."""
         with contextlib.suppress(ProcessLookupError):
             os.kill(wait_for(self._program) if self.through else self.process.pid, signal.SIGTERM)
-        self.process.wait(60)
+        self.process.wait(PATIENCE_SECONDS)
 
     def _program(self) -> int:
         """Return the traced process; 0 while the kernel does not list it."""
@@ -124,7 +125,7 @@ class Daemon:
     def kill(self) -> None:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.process.pid, signal.SIGKILL)
-        self.process.wait(30)
+        self.process.wait(PATIENCE_SECONDS)
 
 
 def first(daemon):
@@ -202,16 +203,21 @@ def test_killed_at_a_system_call_the_daemon_loses_nothing(tmp_path, tally):
     """At each call that touches its store the daemon dies; what is left is known, and the next one catches up."""
     if shutil.which("strace") is None:
         pytest.skip("needs strace")
-    deadline = time.monotonic() + CALL_SECONDS
     with ThreadPoolExecutor(2) as pool:
         found = pool.map(lambda name: points(tmp_path / str(list(SCENARIOS).index(name)), name), SCENARIOS)
         every = list(itertools.chain.from_iterable(found))
         random.Random(1).shuffle(every)
-        in_time = lambda point: kill_at(tmp_path, point) if time.monotonic() < deadline else None  # noqa: E731
-        done = list(pool.map(in_time, every))
-    tally("kills of the daemon at a system call", sum(filter(None, done)))
+        killed, deadline = [], time.monotonic() + CALL_SECONDS
+
+        def kill_in_time(point):
+            # As many as there is time for, and some on any machine.
+            if time.monotonic() < deadline or sum(killed) < MANY:
+                killed.append(kill_at(tmp_path, point))
+
+        list(pool.map(kill_in_time, every))
+    tally("kills of the daemon at a system call", sum(killed))
     tally("system calls at which the daemon could be killed", len(every))
-    assert sum(filter(None, done)) > len(SCENARIOS)
+    assert sum(killed) >= MANY
 
 
 @pytest.mark.slow

@@ -40,7 +40,9 @@ def run(place, tests, *, compiled=False):
     if not compiled:
         environment["PYTHONDONTWRITEBYTECODE"] = "1"
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *tests]
-    return subprocess.run(command, cwd=place, env=environment, capture_output=True, text=True, check=False, timeout=300)
+    return subprocess.run(
+        command, cwd=place, env=environment, capture_output=True, text=True, check=False, timeout=1800
+    )
 
 
 @pytest.mark.slow

@@ -87,7 +87,8 @@ def in_child(what):
     os.close(sending)
     with os.fdopen(receiving, "rb") as pipe:
         said = pipe.read().decode()
-    return "died" if os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGSEGV else said
+    ended = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    return "died" if ended in (-signal.SIGSEGV, -signal.SIGABRT, -signal.SIGBUS) else said
 
 
 def refused(act, allocation):

@@ -54,6 +54,14 @@ def wait_for(condition, seconds=PATIENCE_SECONDS):
     return found
 
 
+def has_ended(pid) -> bool:
+    """Whether a process is gone; where nobody collects orphans, it stays as a zombie."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return True
+
+
 class DaemonProcess:
     """Starts one daemon; `close` kills what is left of it.
 

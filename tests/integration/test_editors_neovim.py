@@ -109,6 +109,7 @@ def test_replies_to_what_is_no_longer_typed_are_dropped(notes, neovim):
 def test_the_choice_moves_and_opens_beside(notes, neovim):
     """The keys for next and previous go round; a split shows the hit in a second window."""
     notes.write("more.md", "# More\n\nA quokka, once more a quokka.\n")
+    wait_for(lambda: len(notes.daemon.call("query", text="quokka")["hits"]) == 2)
     editor = neovim()
     editor.command("Indexerd quokka")
     wait_for(lambda: len(editor.lua(HITS)) == 2)
@@ -205,7 +206,7 @@ def test_stale_citations_become_diagnostics_after_a_save(notes, neovim):
     editor = neovim()
     editor.lua("vim.cmd('edit ' .. vim.fn.fnameescape(...))", str(answer))
     editor.command("write")
-    found = wait_for(lambda: sorted(editor.lua(DIAGNOSTICS)))
+    found = wait_for(lambda: len(rows := sorted(editor.lua(DIAGNOSTICS))) == 4 and rows)
     moved_text = "the cited lines moved to L5-L8; :IndexerdUpdate writes that"
     assert found[:2] == [[1, 2, moved_text]] * 2
     assert [row[:2] for row in found[2:]] == [[2, 1], [3, 1]]
@@ -216,7 +217,7 @@ def test_stale_citations_become_diagnostics_after_a_save(notes, neovim):
     editor.until("return vim.fn.getline(2)", f"B [{new}] and ({new}).")
     wait_for(lambda: [row[0] for row in sorted(editor.lua(DIAGNOSTICS))] == [2, 3])
     editor.command("IndexerdUpdate")
-    assert "no moved citation" in editor.told()[-1]
+    wait_for(lambda: "no moved citation" in (editor.told() or [""])[-1])
     editor.command("%d | write")
     editor.until(DIAGNOSTICS, [])
 
@@ -231,7 +232,7 @@ def test_following_a_citation_finds_the_moved_lines(notes, neovim):
     editor.command("set hidden | IndexerdFollow")
     editor.until(PLACE, [str(notes.folder / "setup.md"), 5, 1, "n"])
     editor.command("IndexerdFollow")
-    assert "no full citation" in editor.told()[-1]
+    wait_for(lambda: "no full citation" in (editor.told() or [""])[-1])
 
 
 def test_without_a_daemon_each_command_says_what_to_do(notes, neovim):

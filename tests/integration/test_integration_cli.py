@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.fakes.daemon_process import PATIENCE_SECONDS, has_ended
+
 REPOSITORY = Path(__file__).parents[2]
 pytestmark = pytest.mark.slow
 
@@ -41,11 +43,13 @@ class Home:
         return path
 
     def run(self, *arguments, cwd=None, **environ):
+        """Run the program; a question waits as long as a busy machine may take: the default wait may be used up."""
+        patient = ["--wait", "20000"] if arguments[0] in {"query", "evidence"} and arguments[1:] else []
         return subprocess.run(
-            [sys.executable, "-m", "indexerd", *map(str, arguments)],
+            [sys.executable, "-m", "indexerd", *map(str, (*arguments[:1], *patient, *arguments[1:]))],
             capture_output=True,
             check=False,
-            timeout=60,
+            timeout=PATIENCE_SECONDS,
             cwd=cwd or self.docs,
             env={**self.environ, **environ},
         )
@@ -104,14 +108,6 @@ def synced(tmp_path_factory):
     return made
 
 
-def has_ended(pid):
-    """Whether a process is gone; where nobody collects orphans, it stays as a zombie."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
-    except FileNotFoundError:
-        return True
-
-
 def lines(done):
     return done.stdout.decode().splitlines()
 
@@ -121,7 +117,7 @@ def test_watch_detached_answers_when_it_returns(home):
     done = home.run("watch", home.docs, "--detach")
     assert done.returncode == 0, done
     assert b"profile docs-" in done.stdout
-    found = home.run("query", "socket", "--wait", "20000")
+    found = home.run("query", "socket")
     assert found.returncode == 0, found
     assert b"setup.md#L5-L7" in found.stdout
     pid = home.json("status")["pid"]
@@ -144,7 +140,7 @@ def first_screen(home):
             assert line, shown
             shown += line
         process.send_signal(signal.SIGTERM)
-        out, _ = process.communicate(timeout=30)
+        out, _ = process.communicate(timeout=PATIENCE_SECONDS)
     return shown, process.returncode, out
 
 
@@ -177,11 +173,10 @@ def test_a_second_daemon_on_the_same_roots_is_refused_as_busy(watched):
 
 def test_what_was_saved_is_found_by_the_next_query(watched):
     """A save that finished before the query was sent is in its answer; so is a deletion."""
-    # The default wait may be used up on a busy machine, and says so then.
     path = watched.write("new.md", "The quokka arrived.\n")
-    assert b"new.md#L1-L1" in watched.run("query", "--wait", "20000", "quokka").stdout
+    assert b"new.md#L1-L1" in watched.run("query", "quokka").stdout
     path.unlink()
-    assert watched.run("query", "--wait", "20000", "quokka").returncode == 1
+    assert watched.run("query", "quokka").returncode == 1
 
 
 @pytest.mark.parametrize(
@@ -347,7 +342,7 @@ def test_a_root_with_broken_settings_is_held_and_the_others_go_on(home):
     assert home.run("sync", home.docs, other).returncode == 0
     home.write(".indexerd.toml", "ignore = [\n")
     assert home.run("watch", home.docs, other, "--detach").returncode == 0
-    found = home.json("query", "wombat", "--wait", "5000")
+    found = home.json("query", "wombat")
     assert [hit["source_path"] for hit in found["hits"]] == ["other/o.md"]
     status = home.json("status")
     assert {root["label"]: root["state"] for root in status["roots"]} == {"docs": "bad_settings", "other": "ok"}
@@ -356,7 +351,7 @@ def test_a_root_with_broken_settings_is_held_and_the_others_go_on(home):
     assert home.run("stop").returncode == 0
     home.write(".indexerd.toml", "ignore = []\n")
     assert home.run("watch", home.docs, other, "--detach").returncode == 0
-    found = home.json("query", "wombat", "--wait", "5000")
+    found = home.json("query", "wombat")
     assert sorted(hit["source_path"] for hit in found["hits"]) == ["docs/w.md", "other/o.md"]
 
 
@@ -373,7 +368,7 @@ def test_evidence_that_fits_nowhere_is_none(home):
 def test_what_a_role_finds_it_can_also_read_and_list(watched):
     """`--role` means the same to query, show, verify and documents: without it the document is not there."""
     watched.write("pay.md", "---\nacl: [staff]\ntags: [money]\n---\n# Pay\n\nThe wombat earns little.\n")
-    citation = watched.json("query", "wombat", "--role", "staff", "--wait", "5000")["hits"][0]["citation"]
+    citation = watched.json("query", "wombat", "--role", "staff")["hits"][0]["citation"]
     assert watched.run("show", citation).returncode == 2
     shown = watched.json("show", citation, "--role", "staff")
     assert "wombat" in shown["text"]
@@ -388,14 +383,14 @@ def test_a_name_that_is_no_text_can_be_typed_as_it_is(watched):
     """`show` and `verify` take what completion gives, also where it is not UTF-8."""
     name = os.fsdecode(b"guide/odd\xff.md")
     watched.write(name, "An odd name.\n")
-    assert watched.run("query", "odd", "--wait", "5000").returncode == 0
+    assert watched.run("query", "odd").returncode == 0
     shown = watched.json("show", name)
     assert (shown["source_path"], shown["text"]) == ("guide/odd%FF.md", "An odd name.\n")
     typed = shown["citation"].replace("guide/odd%FF.md", os.fsdecode(b"odd\xff.md"))
     assert lines(watched.run("verify", typed, cwd=watched.docs / "guide")) == ["fresh"]
     assert b"no document 'none%FF.md'" in watched.run("show", os.fsdecode(b"none\xff.md")).stderr
     watched.write("50%41.md", "# Half\n")
-    assert watched.run("query", "half", "--wait", "5000").returncode == 0
+    assert watched.run("query", "half").returncode == 0
     for typed in ("50%41.md", "50%2541.md#L1-L1", str(watched.docs / "50%41.md")):
         assert lines(watched.run("show", typed)) == ["# Half"], typed
 
@@ -408,7 +403,7 @@ def test_lines_that_are_written_wrongly_are_told_how(asked):
 
 def test_lists_and_dump_of_a_watched_index(asked):
     """Documents, generations, dump, digest and fsck read the index beside its daemon."""
-    asked.run("query", "daemon", "--wait", "20000")
+    asked.run("query", "daemon")
     assert [one["source_path"] for one in asked.json("documents")] == ["guide/usage.md", "notes.txt", "setup.md"]
     assert asked.json("generations")[-1]["generation"] == asked.json("status")["generation"]
     digest = asked.run("dump", "--canonical", "--digest").stdout.decode().strip()

@@ -46,8 +46,13 @@ def traces(home, text):
         hashlib.sha256(raw).digest(),
         document[:8][::-1],
     ]
-    files = [path for folder in ("state", "run") for path in (home.base / folder).rglob("*") if path.is_file()]
-    return [(path.name, piece) for path in files for piece in found if piece in unpacked(path.read_bytes())]
+    traced = []
+    for path in (path for folder in ("state", "run") for path in (home.base / folder).rglob("*") if path.is_file()):
+        # A daemon replaces files meanwhile.
+        with contextlib.suppress(FileNotFoundError):
+            data = unpacked(path.read_bytes())
+            traced += [(path.name, piece) for piece in found if piece in data]
+    return traced
 
 
 def unpacked(data):

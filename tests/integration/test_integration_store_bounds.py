@@ -12,6 +12,8 @@ from indexerd.store.fsio import RealStoreFilesystem
 from indexerd.store.merging import MAX_STORED
 from indexerd.store.parts import MAX_PARTS
 from indexerd.store.verify import fsck
+from indexerd.sync.upkeep import malloc_trim
+from tests.fakes.costs import open_descriptors
 from tests.fakes.crash_shapes import LARGE
 from tests.fakes.forgetful_filesystem import ForgetfulFilesystem
 from tests.fakes.small_stores import content, opened, publish, rebuilt_content
@@ -34,6 +36,7 @@ def keep_up(store):
 
 
 def resident_bytes():
+    malloc_trim(0)
     return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
@@ -64,7 +67,7 @@ def test_many_single_edits_leave_everything_flat(tmp_path):
             assert size_of(tmp_path / "state") <= 2 * live + 2 * MAX_STORED * one
             assert len(os.listdir(tmp_path / "state")) <= MAX_STORED * MAX_PARTS + 3
         if edit % (EDITS // 3) == 0:
-            marks.append((len(os.listdir("/proc/self/fd")), resident_bytes()))
+            marks.append((open_descriptors(), resident_bytes()))
     assert content(store.snapshot()) == rebuilt_content(files)
     # What is allocated once is by now: from here on nothing may grow.
     descriptors, resident = zip(*marks, strict=True)

@@ -1,5 +1,7 @@
 """One writer, one merger, readers in threads and beside the process: nobody ever sees half of anything."""
 
+import itertools
+import select
 import subprocess
 import sys
 import threading
@@ -32,8 +34,8 @@ while not ended.is_set():
     assert int(stamp) == snapshot.generation - 1, (stamp, snapshot.generation)
     last = snapshot.generation
     seen.add(last)
-    if len(seen) == 1:
-        print("reading", flush=True)
+    if len(seen) in (1, 20):
+        print("reading" if len(seen) == 1 else "enough", flush=True)
 print(len(seen), flush=True)
 """
 FILES = [f"{name}.md" for name in "abcd"]
@@ -123,7 +125,10 @@ def test_a_reader_in_another_process_sees_whole_generations_while_a_thousand_pas
     command = [sys.executable, "-c", READER, str(directory)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as reader:
         assert reader.stdout.readline() == "reading\n"
-        for number in range(1, 1001):
+        for number in itertools.count(1):
+            # A reader that hardly gets the processor sees some all the same.
+            if number > 1000 and select.select([reader.stdout], [], [], 0)[0]:
+                break
             publish(store, stamped(number))
             if number % 5 == 0:
                 store.merge_once()
@@ -131,5 +136,5 @@ def test_a_reader_in_another_process_sees_whole_generations_while_a_thousand_pas
                 store.collect()
         said, _ = reader.communicate()
     assert reader.returncode == 0
-    assert int(said.split()[-1]) >= 20
+    assert said.split()[0] == "enough"
     store.close()

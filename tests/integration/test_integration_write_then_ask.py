@@ -20,7 +20,7 @@ def pair(notes, number, chance) -> str:
     save = chance.choice((notes.save, notes.write))
     word = f"pairword{number}x"
     save(place, f"# Note\n\n{word} in its text\n")
-    reply = notes.daemon.call("query", text=word)
+    reply = notes.daemon.call("query", text=word, wait_ms=None)
     if reply["freshness"]["state"] != "current":
         # Only a machine with too much to do may use the default wait up: then it is said, and a longer one finds it.
         reply = notes.daemon.call("query", text=word, wait_ms=PATIENT_MS)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.fakes.daemon_process import wait_for
+from tests.fakes.daemon_process import has_ended, wait_for
 
 REPOSITORY = Path(__file__).parents[2]
 VERSIONS = ("3.11", "3.12", "3.13")
@@ -80,12 +80,12 @@ def test_an_installed_program_works_and_leaves_nothing_but_state(packages, tmp_p
     run(program, "watch", home / "notes", "--detach", **options)
     pid = json.loads(run(program, "status", "--json", **options))["pid"]
     try:
-        found = json.loads(run(program, "query", "packagedword", "--json", "--wait", "10000", **options))
+        found = json.loads(run(program, "query", "packagedword", "--json", "--wait", "20000", **options))
         assert [hit["source_path"] for hit in found["hits"]] == ["a.md"]
         run(program, "stop", **options)
-        wait_for(lambda: not Path(f"/proc/{pid}").exists())
+        wait_for(lambda: has_ended(pid))
     finally:
-        if Path(f"/proc/{pid}").exists():
+        if not has_ended(pid):
             os.kill(pid, signal.SIGKILL)
     installed = run(venv / "bin" / "pip", "list", "--format=freeze").split()
     names = [line.partition("==")[0] for line in installed if not line.startswith(("pip=", "setuptools="))]

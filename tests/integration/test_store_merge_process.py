@@ -99,10 +99,17 @@ def test_a_process_that_is_killed_is_a_merge_that_did_not_happen(opened_in, tmp_
         except OSError as error:
             failures.append(error)
 
-    thread = threading.Thread(target=merge)
-    thread.start()
-    wait_for(lambda: store._compaction._merger._process).kill()
-    thread.join()
+    merger = store._compaction._merger
+    start = merger._start
+
+    def start_and_kill():
+        process = start()
+        process.kill()
+        return process
+
+    merger._start = start_and_kill
+    merge()
+    merger._start = start
     assert "the merging process ended" in str(failures[0])
     assert (content(store.snapshot()), sorted(os.listdir(tmp_path / "state"))) == (rebuilt_content(expected), before)
     assert store._staging.staged() == frozenset()

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.fakes.daemon_process import wait_for
+from tests.fakes.daemon_process import PATIENCE_SECONDS, wait_for
 from tests.fakes.watched_notes import PERMISSIONS_COUNT, Notes
 
 pytestmark = pytest.mark.slow
@@ -52,7 +52,9 @@ def test_saves_by_vim_are_found(notes, backup):
     for turn in range(1, 8):
         commands = (f"set backupcopy={backup} backup writebackup", f"1s/turn.*/turn{turn}/", "wq")
         options = [part for command in commands for part in ("-c", command)]
-        subprocess.run(["vim", "-Nes", "-u", "NONE", *options, path], check=True, capture_output=True, timeout=20)
+        subprocess.run(
+            ["vim", "-Nes", "-u", "NONE", *options, path], check=True, capture_output=True, timeout=PATIENCE_SECONDS
+        )
         assert notes.best("vimword", paths=[path.name])["text"] == f"vimword turn{turn}\n"
     assert f"vim-{backup}.md~" not in notes.documents()
 
@@ -254,11 +256,12 @@ def test_a_read_only_index_still_answers(tmp_path):
         wait_for(lambda: notes.status()["durable_generation"] == before["generation"])
         state.chmod(0o500)
         notes.write("b.md", "secondword\n")
-        problem = wait_for(lambda: notes.status()["problems"])[0]
-        during = notes.daemon.call("query", text="steadyword")
+        failed = lambda: [one for one in notes.status()["problems"] if one["code"] == "publish_failed"]  # noqa: E731
+        problem = wait_for(failed)[0]
+        during = notes.daemon.call("query", text="steadyword", wait_ms=None)
         assert [hit["text"] for hit in during["hits"]] == ["steadyword\n"]
         assert during["generation"] == before["generation"]
-        assert notes.daemon.call("query", text="firstword")["hits"] == []
+        assert notes.daemon.call("query", text="firstword", wait_ms=None)["hits"] == []
         assert (str(state) in problem["detail"], "EACCES" in problem["detail"]) == (True, True), problem
         state.chmod(0o700)
         wait_for(lambda: notes.daemon.call("query", text="secondword")["hits"])

@@ -33,6 +33,7 @@ def test_a_look_without_descriptors_is_tried_again_and_holds_nothing(tmp_path):
         rig.write("old.md", "old text")
         rig.write("folder/inner.md", "inner text")
         rig.start()
+        rig.until(lambda: rig.store.snapshot().durable)
         move = moved_in(rig, "new.md", "new text")
         with no_descriptor_left():
             move()
@@ -42,7 +43,7 @@ def test_a_look_without_descriptors_is_tried_again_and_holds_nothing(tmp_path):
         assert [root.state for root in status.roots] == ["ok"]
         rig.until(lambda: rig.text("new.md") == "new text")
         rig.settle()
-        assert not rig.problems()
+        rig.until(lambda: not rig.problems())
         assert rig.paths() == ["folder/inner.md", "new.md", "old.md"]
 
 

@@ -1,5 +1,6 @@
 """What people reported of the socket and the program: doors left open, files left behind, mistakes taken silently."""
 
+import contextlib
 import os
 import signal
 import socket
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from indexerd.errors import RequestError, UnknownFieldError
+from tests.fakes.daemon_process import PATIENCE_SECONDS
 from tests.fakes.watched_notes import program
 
 pytestmark = pytest.mark.slow
@@ -30,7 +32,11 @@ def test_nobody_else_can_reach_the_socket(own_notes):
         os.umask(before)
     assert (mode(daemon.socket), mode(Path(daemon.socket).parent)) == (0o600, 0o700)
     assert mode(daemon.state) == 0o700
-    assert {mode(path) for path in Path(daemon.state).iterdir()} <= {0o600}
+    assert daemon.said() == "ready"
+    for path in Path(daemon.state).iterdir():
+        # Some are on their way to another name.
+        with contextlib.suppress(FileNotFoundError):
+            assert mode(path) == 0o600
 
 
 def test_a_killed_daemon_leaves_nothing_in_the_way(own_notes):
@@ -54,7 +60,7 @@ def test_a_file_in_the_sockets_place_is_left_alone(own_notes):
     precious.write_text("precious")
     daemon = own_notes.begin()
     assert "Error" in daemon.said()
-    assert daemon.process.wait(30) != 0
+    assert daemon.process.wait(PATIENCE_SECONDS) != 0
     assert precious.read_text() == "precious"
 
 
@@ -84,11 +90,10 @@ def test_a_missing_folder_is_no_folder(notes, tmp_path, command):
 
 def test_a_web_page_cannot_ask(notes):
     """A foreign host reached the index over HTTP; there is no TCP port at all."""
-    inodes = {
-        os.readlink(link)[8:-1]
-        for link in Path(f"/proc/{notes.daemon.process.pid}/fd").iterdir()
-        if os.readlink(link).startswith("socket:")
-    }
+    inodes = set()
+    for link in Path(f"/proc/{notes.daemon.process.pid}/fd").iterdir():
+        with contextlib.suppress(FileNotFoundError):
+            inodes.add(os.readlink(link).removeprefix("socket:").strip("[]"))
     for table in ("tcp", "tcp6", "udp", "udp6"):
         rows = Path(f"/proc/net/{table}")
         if rows.exists():

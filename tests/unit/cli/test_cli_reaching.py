@@ -22,6 +22,7 @@ from indexerd.cli.reaching import (
 from indexerd.cli.syncing import plan_sync
 from indexerd.config import default_profile, find_places
 from indexerd.errors import ConfigError, RequestError, StoreLockedError, UnreachableError
+from tests.fakes.costs import open_descriptors
 
 
 @pytest.fixture
@@ -79,10 +80,10 @@ def test_settings_that_are_no_text_are_refused_by_name(place, is_folder):
         path.mkdir()
     else:
         path.write_bytes(b"\xff")
-    before = os.listdir("/proc/self/fd")
+    before = open_descriptors()
     with pytest.raises(ConfigError, match=f"^{path}: cannot be read"):
         place.load()
-    assert os.listdir("/proc/self/fd") == before
+    assert open_descriptors() == before
 
 
 def test_no_daemon_is_none_and_a_named_one_is_an_error(place, tmp_path):

@@ -7,6 +7,7 @@ import stat
 import pytest
 
 from indexerd.store.fsio import RealStoreFilesystem
+from tests.fakes.costs import open_descriptors
 
 
 @pytest.fixture
@@ -99,7 +100,7 @@ def test_a_disk_that_takes_nothing_is_an_error_and_no_endless_loop(state, monkey
 def test_a_write_that_fails_in_the_middle_leaves_no_file(state, monkeypatch, call, code):
     """Half of a file is removed, its descriptor is closed once, and the cause is told."""
     fs, _ = state
-    descriptors = len(os.listdir("/proc/self/fd"))
+    descriptors = open_descriptors()
     real, done = getattr(os, call), []
 
     def failing(fd, *data):
@@ -114,4 +115,4 @@ def test_a_write_that_fails_in_the_middle_leaves_no_file(state, monkeypatch, cal
         fs.write_new("a", [b"one two three"])
     assert caught.value.errno == code
     assert list(fs.names()) == []
-    assert len(os.listdir("/proc/self/fd")) == descriptors
+    assert open_descriptors() == descriptors

@@ -131,7 +131,7 @@ def test_a_worker_whose_daemon_is_gone_ends_without_a_word(tmp_path):
     os.close(reading)
     os.close(writing)
     write_frames(worker.stdin, [[encode_brief(brief)], [encode_wanted([Wanted("a.md")])]])
-    assert worker.communicate(timeout=30) == (None, b"")
+    assert worker.communicate(timeout=120) == (None, b"")
 
 
 def test_a_fault_outcome_has_no_stat():

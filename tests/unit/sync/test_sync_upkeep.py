@@ -56,11 +56,11 @@ def test_a_wake_leads_to_a_look_and_a_stop_ends_the_thread():
     store = Upkept()
     upkeep = Upkeep(store, lambda: False, lambda _code, _error: None)
     upkeep.start()
-    assert store.looked.wait(5)
+    assert store.looked.wait(60)
     store.looked.clear()
     store.due = 1
     upkeep.wake()
-    assert store.looked.wait(5)
+    assert store.looked.wait(60)
     upkeep.stop()
     assert store.done == ["checkpoint", "collect"]
 
@@ -71,7 +71,7 @@ def test_no_flush_waits_for_a_merge():
 
     def merge_once():
         merging.set()
-        assert go_on.wait(5)
+        assert go_on.wait(60)
         store.merges = 0
         return True
 
@@ -80,9 +80,9 @@ def test_no_flush_waits_for_a_merge():
     store.collect = flushed.set
     upkeep = Upkeep(store, lambda: True, lambda _code, _error: None)
     upkeep.start()
-    assert merging.wait(5)
+    assert merging.wait(60)
     store.due = 1
-    assert flushed.wait(5)
+    assert flushed.wait(60)
     go_on.set()
     upkeep.stop()
 
@@ -99,11 +99,11 @@ def test_a_failure_is_reported_and_cleared_by_a_success():
     upkeep = Upkeep(store, lambda: store.due > 0, report)
     upkeep.start()
     while ("upkeep_failed", store.error) not in told:
-        assert changed.wait(5)
+        assert changed.wait(60)
         changed.clear()
     failed, store.error = len(told), None
     while ("upkeep_failed", None) not in told[failed:]:
         changed.clear()
-        assert changed.wait(5)
+        assert changed.wait(60)
     upkeep.stop()
     assert store.done[0] == "checkpoint"
