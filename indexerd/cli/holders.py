@@ -16,25 +16,22 @@ _LISTENING = 0x10000
 
 def sockets_of_holder(state_dir: str) -> list[str]:
     """Return the paths of the listening Unix sockets of processes that hold a lock on a directory."""
-    try:
-        number = os.stat(state_dir).st_ino
-    except OSError:
-        return []
-    sockets = listening(_read("/proc/net/unix").splitlines())
-    found = []
-    for pid in holders(_read("/proc/locks").splitlines(), number):
-        found += [sockets[inode] for inode in _socket_inodes(pid) if inode in sockets]
-    return found
+    pids = _lockers(state_dir)
+    sockets = listening(_read("/proc/net/unix").splitlines()) if pids else {}
+    return [sockets[inode] for pid in pids for inode in _socket_inodes(pid) if inode in sockets]
 
 
 def holding_processes(state_dir: str) -> list[int]:
     """Return the processes that hold a lock on a directory and have it open, as far as this user may see."""
+    real = os.path.realpath(state_dir)
+    return [pid for pid in _lockers(state_dir) if real in _opened(pid)]
+
+
+def _lockers(state_dir: str) -> list[int]:
     try:
-        number = os.stat(state_dir).st_ino
+        return holders(_read("/proc/locks").splitlines(), os.stat(state_dir).st_ino)
     except OSError:
         return []
-    real = os.path.realpath(state_dir)
-    return [pid for pid in holders(_read("/proc/locks").splitlines(), number) if real in _opened(pid)]
 
 
 def holders(locks: Iterable[str], number: int) -> list[int]:

@@ -44,7 +44,7 @@ def sync_command(paths: tuple[str, ...], strict: bool, is_json: bool, **flags: o
     places = tuple(absolute(split_label(path)[1], place.cwd) for path in paths)
     report = _by_daemon(selection, place, places, settings)
     if report is None:
-        report = _by_hand(selection, place, paths, places, settings)
+        report = _by_hand(*plan_sync(selection, place, paths, places, settings))
     if is_json:
         write_json(report)
     else:
@@ -79,14 +79,7 @@ def _by_daemon(
     return None
 
 
-def _by_hand(
-    selection: Selection,
-    place: Place,
-    given: tuple[str, ...],
-    paths: tuple[str, ...],
-    settings: Mapping[str, object],
-) -> Result:
-    config, inner = plan_sync(selection, place, given, paths, settings)
+def _by_hand(config: Config, inner: tuple[str, ...] | None) -> Result:
     require_roots(config)
     from indexerd.cli.local import open_fresh  # noqa: PLC0415 - numpy and the store only where work is done here
 
