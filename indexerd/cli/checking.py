@@ -21,7 +21,7 @@ from indexerd.cli.asking_there import asking_backend
 from indexerd.cli.hits import conflict_lines
 from indexerd.cli.options import acting, as_json, read_text, selecting, take_selection
 from indexerd.cli.place import here
-from indexerd.cli.plain import escape
+from indexerd.cli.plain import count, escape
 from indexerd.cli.reaching import Result
 from indexerd.cli.tracing import evidence_in, read_trace, with_answer, write_trace
 from indexerd.errors import RequestError
@@ -161,7 +161,7 @@ def _for_people(report: Result) -> str:
     share = "there is no claim to be checked"
     if report["claim_count"]:
         good = 100 * cast("float", report["coverage"])
-        share = f"{good:.0f} % of {report['claim_count']} claims are borne by what they cite"
+        share = f"borne by what they cite: {good:.0f} % of {count(cast('int', report['claim_count']), 'claim')}"
     return "".join(f"{line}\n" for line in lines) + conflict_lines(report) + f"{report['verdict']}: {share}\n"
 
 

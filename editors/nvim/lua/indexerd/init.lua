@@ -66,7 +66,7 @@ local function verify(buffer, is_asked)
     end
     local bad = #vim.diagnostic.get(buffer, { namespace = vim.api.nvim_create_namespace('indexerd_citations') })
     if is_asked then
-      vim.notify(('indexerd: %d citations, %d of them stale'):format(count, bad))
+      vim.notify(('indexerd: citations: %d, stale: %d'):format(count, bad))
     end
   end)
 end
