@@ -20,7 +20,8 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from indexerd.grounding.conflicts import conflicts
-from indexerd.grounding.support import BIAS, WEIGHTS, Features, features_of, support_of
+from indexerd.grounding.passages import Features
+from indexerd.grounding.support import BIAS, WEIGHTS, features_of, support_of
 
 TARGETS = {"wice": 0.68, "scifact-claims": 0.76, "begin": 0.88, "rgb-zh-fact": 0.75}
 

@@ -12,9 +12,10 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Container, Iterable, Iterator, Sequence
 from functools import lru_cache
-from itertools import islice
+from itertools import islice, pairwise
 from typing import Final, NamedTuple
 
+from indexerd.grounding.polarity import directions
 from indexerd.grounding.sentences import PRONOUN, Span, sentences
 from indexerd.grounding.shapes import CJK, telling_words
 from indexerd.grounding.values import Date, Exact, Quantity, dates, exacts, quantities
@@ -30,12 +31,13 @@ class Value(NamedTuple):
 
 
 class Bound(NamedTuple):
-    """A value, the words that it is said of, the words before its clause, and the number of its sentence."""
+    """A value, what it is said of, the words before its clause, the number of its sentence, and its clause."""
 
     value: Value
     words: frozenset[str]
     before: frozenset[str]
     sentence: int
+    clause: str
 
 
 Word = tuple[int, int, str]
@@ -55,6 +57,9 @@ _LISTED: Final = re.compile(r"[-*+•|]|\(?\d{1,3}[.)]\s")
 # A sentence of more values is a table: what each is of is not to be told.
 _MOST_VALUES: Final = 64
 _NEAR: Final = 1
+_FROM: Final = re.compile(r"(?:\bfrom|从|由)[^.,;。，；]*$", re.IGNORECASE)
+_FROM_CHARS: Final = 12
+_TO: Final = re.compile(r"[^.,;。，；\d]{0,20}?(?:\bto|至|到)\s*(?:[$€£¥])?", re.IGNORECASE)
 _JOINT: Final = re.compile(r"[\s-]*")
 
 
@@ -104,9 +109,17 @@ def bound(text: str, language: str) -> tuple[Bound, ...]:
         inside = ordered[_from(ordered, span.start) : _from(ordered, span.end)]
         for clause, reach in _clauses(text, span, inside if len(inside) <= _MOST_VALUES else (), own):
             said_there = [word for word in own if word[0] < span.start or reach.start <= word[0] < reach.end]
-            found += _within(text, clause, said_there, own, number)
-        before = own
+            for value, of in _within(text, clause, said_there):
+                lent = frozenset(term for start, _, term in own if start < value.start)
+                found.append(Bound(value, of, lent, number, text[reach.start : reach.end]))
+        before = _subject(own)
     return tuple(found)
+
+
+def _subject(words: Sequence[Word]) -> list[Word]:
+    """Return the words that a sentence begins with, up to the first that stands apart: what `it` is in the next one."""
+    at = next((at for at, (one, other) in enumerate(pairwise(words), 1) if other[0] > one[1] + 1), len(words))
+    return list(words[:at])
 
 
 def _from(values: Sequence[Value], at: int) -> int:
@@ -142,17 +155,15 @@ def _has_word(words: Sequence[Word], start: int, end: int) -> bool:
     return any(start <= at < end for at, _, _ in words)
 
 
-def _within(
-    text: str, values: Sequence[Value], words: Sequence[Word], sentence: Sequence[Word], number: int
-) -> Iterator[Bound]:
+def _within(text: str, values: Sequence[Value], words: Sequence[Word]) -> Iterator[tuple[Value, frozenset[str]]]:
+    """Yield the values of a clause, each with what it is said of."""
     owned = [_own(text, value, words) for value in values]
     for at in range(len(values) - 2, -1, -1):
         owned[at] = owned[at] or owned[at + 1]
     shared = frozenset(words) - frozenset[Word]().union(*owned)
     for value, own in zip(values, owned, strict=True):
-        before = frozenset(term for start, _, term in sentence if start < value.start)
         beside = {str(other.key) for other in values if other.key != value.key}
-        yield Bound(value, frozenset({term for _, _, term in (*shared, *own)} | beside), before, number)
+        yield value, frozenset({term for _, _, term in (*shared, *own)} | beside)
 
 
 def _own(text: str, value: Value, words: Sequence[Word]) -> frozenset[Word]:
@@ -175,7 +186,7 @@ def misplaced(claim: Iterable[Bound], passages: Sequence[Bound]) -> Iterator[Val
     So it is where another value stands near, and that one is said of more of the claim's words: of all that the claim's
     value is said of there, save what both sentences' beginnings lend it, and of further ones.
     """
-    for value, words, _, _ in islice(claim, _MOST_VALUES):
+    for value, words, *_ in islice(claim, _MOST_VALUES):
         alike = [one for one in passages if one.value.kind == value.kind]
         same = [one for one in alike if one.value.key == value.key]
         told = frozenset[str]().union(*(words & one.words for one in same))
@@ -187,3 +198,27 @@ def misplaced(claim: Iterable[Bound], passages: Sequence[Bound]) -> Iterator[Val
             if len(more) > len(told) and told <= more | other.before:
                 yield value
                 break
+
+
+def turned(claim: str, passages: str) -> Iterator[Value]:
+    """Yield the ends of what a claim says went from one value to another, and the passages from that to the one."""
+    there = {(one.key, other.key) for one, other in _ways(passages)}
+    for one, other in _ways(claim):
+        if (other.key, one.key) in there and (one.key, other.key) not in there:
+            yield from (one, other)
+
+
+def _ways(text: str) -> Iterator[tuple[Value, Value]]:
+    for one, other in pairwise(exact_values(text)):
+        if _FROM.search(text, max(0, one.start - _FROM_CHARS), one.start) and _TO.fullmatch(text, one.end, other.start):
+            yield one, other
+
+
+def moved_against(claim: Iterable[Bound], passages: Sequence[Bound]) -> bool:
+    """Whether a claim lets a value rise by or to which the passages let it fall, or the other way round."""
+    for one in islice(claim, _MOST_VALUES):
+        own = directions(one.clause)
+        there = [directions(other.clause) for other in passages if other.value[:2] == one.value[:2]]
+        if there and own[0] != own[1] and all(each == (own[1], own[0]) for each in there):
+            return True
+    return False

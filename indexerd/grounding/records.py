@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from itertools import zip_longest
 from typing import Final, NamedTuple
 
-from indexerd.grounding.shapes import CJK, Part, Said, same
+from indexerd.grounding.shapes import CJK, Part, Said, Token, same
 from indexerd.grounding.values import Quantity
 
 
@@ -113,8 +113,9 @@ def _settings(lines: list[str], block: int) -> Iterator[Record]:
 
 # What joins a name and a value in a sentence, and stands in no table.
 _JOIN_STEMS: Final = (
-    "allow belong call configur contain cost default equal give handl has have includ last limit list listen locat "
-    "manag name need offer own provid run serv set support take use valu"
+    "about after allow belong call can configur contain cost default each equal everi give handl has have includ last "
+    "least limit list listen locat manag may most must name need offer out over own per provid run serv set should "
+    "support take up use valu will within"
 )
 _JOINS: Final = frozenset(_JOIN_STEMS.split())
 _HAN_JOINS: Final = re.compile(
@@ -123,7 +124,7 @@ _HAN_JOINS: Final = re.compile(
 _COGNATE: Final = 3
 _NO: Final = re.compile(r"no|none|never|false|off|否|无|不|[✗✘×x❌]", re.IGNORECASE)
 _SWITCH: Final = re.compile(rf"{_NO.pattern}|yes|always|true|on|是|有|[✓✔✅]", re.IGNORECASE)
-_NO_SWITCHES: Final = frozenset(("allow", "allows"))
+_NO_SWITCHES: Final = frozenset(("allow", "allows", "allowed", "permitted"))
 
 
 class Bearing(NamedTuple):
@@ -149,11 +150,17 @@ def borne(claim: str, passages: Said, rows: Iterable[Record], language: str) -> 
         return None
     said, held = reader.said, Said(" ".join(text for row in bearing for text in (*row.columns, *row.cells)), language)
     values = (one for one in said.values if said.text[one.start : one.end].lower() not in _NO_SWITCHES)
-    if not all(any(same(one, other) for other in held.values) for one in values):
+    if not all(any(same(one, other) and _fits(one, other) for other in held.values) for one in values):
         return None
     missing = (*_missing_words(said, held.stems | passages.stems, bearing), *_missing_characters(said, held, passages))
     named = (cell for row in bearing for _, cell in reader.named(row))
     return Bearing(missing, any(map(_NO.fullmatch, named))) if len(missing) <= 1 else None
+
+
+def _fits(one: Token, other: Token) -> bool:
+    """Whether two values have one unit, or one of them none."""
+    units = {token.value.unit for token in (one, other) if isinstance(token.value, Quantity)}
+    return len(units - {""}) < 2
 
 
 class _Reader:
@@ -182,6 +189,7 @@ class _Reader:
 
     def _says(self, text: str) -> bool:
         part = Said(text, self._language).part(0, len(text))
+        part = part._replace(words=part.words - _JOINS or part.words)
         numbers = {one.value.value for one in part.values if isinstance(one.value, Quantity)}
         return bool(part) and (self.said.share(part) == 1 or not numbers.isdisjoint(self._numbers))
 

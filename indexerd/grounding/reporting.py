@@ -16,7 +16,8 @@ from indexerd.grounding.answers import Answer, AnswerCitation, EvidenceBlock
 from indexerd.grounding.checking import CheckedClaim, Report, bears
 from indexerd.grounding.claims import mark_spans, spoken, statements
 from indexerd.grounding.conflicts import Conflict, ConflictSpan, conflicts
-from indexerd.grounding.support import Support, SupportSpan, support_of
+from indexerd.grounding.passages import SupportSpan
+from indexerd.grounding.support import Support, support_of
 from indexerd.model import LineSpan, parse_citation
 
 Json = dict[str, object]

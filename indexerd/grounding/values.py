@@ -326,10 +326,13 @@ _ORDER: Final = re.compile(
     rf"|(?:\b(?:an?|the|its|his|her|their|our)[ -](?P<word>{'|'.join(_PLACES)}))\b",
     re.IGNORECASE,
 )
-_SPAN: Final = re.compile(r"\b(?:an?|one|1)[ -](?P<unit>minute|hour|week|month|year|decade|century)\b", re.IGNORECASE)
+_SPAN: Final = re.compile(
+    r"\b(?:an?|one|1)[ -](?P<unit>minute|hour|week|month|year|decade|century|day|night|quarter)\b", re.IGNORECASE
+)
 # After a number, or one of these words, an hour is what something is counted by.
 _RATE: Final = re.compile(r"(?:\d|\b(?:once|twice|times|half|per|cost|costs)\b)[^.,;:!?]*$", re.IGNORECASE)
 _CLAUSE: Final = 60
+_ANY: Final = frozenset(("day", "night", "quarter"))
 
 
 @lru_cache(maxsize=4096)
@@ -372,7 +375,9 @@ def _orders(text: str) -> Iterator[Exact]:
 def _time_spans(text: str) -> Iterator[Exact]:
     for match in _SPAN.finditer(text):
         is_rate = match[0][0] in "aA" and _RATE.search(text, max(0, match.start() - _CLAUSE), match.start())
-        yield Exact("rate" if is_rate else "span", f"1 {match['unit'].lower()}", *match.span())
+        # One day is any.
+        if is_rate or match["unit"].lower() not in _ANY:
+            yield Exact("rate" if is_rate else "span", f"1 {match['unit'].lower()}", *match.span())
 
 
 def _clock_key(match: "re.Match[str]") -> str:

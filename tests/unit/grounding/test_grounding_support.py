@@ -197,3 +197,46 @@ def test_what_is_not_supported_has_a_reason(claim, passages):
     """Also where each of its words is in some passage."""
     found = support_of(claim, passages)
     assert found.band == "supported" or found.reasons
+
+
+LIMITS = "- Requests per minute: 600\n- Upload size: 25 MB\n- Sessions per user: 4"
+HISTORY = "Revenue rose by 12 % in 2019 and fell by 7 % in 2020. Staff grew from 140 to 215 between 2018 and 2022."
+BACKUPS = "Restores are tested once a quarter. Telemetry is disabled by default. The default log level is `info`."
+
+
+@pytest.mark.parametrize(
+    ("claim", "passage", "code"),
+    [
+        ("Revenue fell by 12 % in 2019.", HISTORY, "polarity"),
+        ("Staff grew from 215 to 140.", HISTORY, "numbers"),
+        ("Restores are tested once a month.", BACKUPS, "numbers"),
+        ("Telemetry is enabled by default.", BACKUPS, "polarity"),
+        ("The default log level is `debug`.", BACKUPS, "names"),
+        (
+            "The company was founded in 2004.",
+            "The firm was founded in 1998. It opened an office in Rome in 2004.",
+            "numbers",
+        ),
+        ("It times out after 5 minutes.", "| Name | Timeout (s) |\n|---|---|\n| search | 5 |", "units"),
+    ],
+)
+def test_a_turn_of_what_is_said_is_named(claim, passage, code):
+    """A direction, the ends of a range, a rate, a switch, a name of a machine, what `it` is, a unit in a heading."""
+    found = support_of(claim, [passage])
+    assert found.band != "supported"
+    assert code in {reason.code for reason in found.reasons}
+
+
+@pytest.mark.parametrize(
+    ("claim", "passage"),
+    [
+        ("Each user may have at most 4 sessions.", LIMITS),
+        ("At most 600 requests per minute are allowed.", LIMITS),
+        ("Revenue rose by 12 % in 2019.", HISTORY),
+        ("Staff grew from 140 to 215.", HISTORY),
+        ("Search times out after 5 seconds.", "| Name | Timeout (s) |\n|---|---|\n| search | 5 |"),
+    ],
+)
+def test_what_only_joins_a_name_and_a_value_is_not_missing(claim, passage):
+    """Verbs, measures of how many, and the unit of a column."""
+    assert support_of(claim, [passage]).band == "supported"
