@@ -31,7 +31,7 @@ def place(tmp_path):
     def run(line: str) -> subprocess.CompletedProcess:
         return subprocess.run(
             ["bash", "-c", line], cwd=home / "work", env=environment, stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=60, check=False,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=300, check=False,
         )  # fmt: skip
 
     run.work = home / "work"

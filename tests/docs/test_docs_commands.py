@@ -16,7 +16,7 @@ NOT_RUN = ("make", "systemctl", "sudo", "git", "cd", "pipx")
 EDITORS = {"nvim", "vim", "emacs"}
 # What the program says where its default wait of 100 ms was too short, as on a machine that runs other tests too.
 NOT_YET = re.compile(r"^(?:building|pending):|still being built|not indexed yet", re.MULTILINE)
-PATIENCE_SECONDS = 30
+PATIENCE_SECONDS = 120
 
 
 @pytest.mark.slow

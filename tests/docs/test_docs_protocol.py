@@ -86,7 +86,7 @@ def test_the_conversations_are_true(framing, tmp_path):
     try:
         daemon.ready()
         with socket.socket(socket.AF_UNIX) as raw:
-            raw.settimeout(30)
+            raw.settimeout(120)
             raw.connect(daemon.socket)
             for said, expected in exchanges(framing):
                 heard = FRAMINGS[framing](raw, said)

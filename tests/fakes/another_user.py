@@ -28,7 +28,7 @@ def as_user(uid, act, *, gid=None, groups=()):
 def line_from(path, line):
     """Send one line to a socket, and return the first line that comes back, or why there is none."""
     with socket.socket(socket.AF_UNIX) as raw:
-        raw.settimeout(30)
+        raw.settimeout(120)
         try:
             raw.connect(path)
         except OSError as error:

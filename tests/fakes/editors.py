@@ -134,6 +134,6 @@ class Neovim:
     def close(self):
         """End it."""
         self.process.kill()
-        self.process.wait(30)
+        self.process.wait(PATIENCE_SECONDS)
         self.process.stdin.close()
         self.process.stdout.close()

@@ -15,7 +15,7 @@ import pytest
 
 from indexerd.cli.following import fitting, summary
 from indexerd.cli.stating import status_lines
-from tests.fakes.daemon_process import DaemonProcess, wait_for
+from tests.fakes.daemon_process import PATIENCE_SECONDS, DaemonProcess, wait_for
 
 REPOSITORY = Path(__file__).parents[2]
 ENVIRON = {
@@ -65,13 +65,13 @@ class Watched:
 
     def end(self):
         """Wait for the end; return its status, and whether the terminal is as it was."""
-        status = self.process.wait(30)
+        status = self.process.wait(PATIENCE_SECONDS)
         return status, termios.tcgetattr(self.slave) == self.before
 
     def close(self):
         if self.process.poll() is None:
             self.process.kill()
-            self.process.wait(30)
+            self.process.wait(PATIENCE_SECONDS)
         for descriptor in (self.master, self.slave):
             os.close(descriptor)
 
@@ -126,11 +126,11 @@ def test_a_pipe_gets_a_line_a_second(daemon, flags):
     try:
         lines = [process.stdout.readline().decode() for _ in range(2)]
         process.stdout.close()
-        assert process.wait(30) == 141
+        assert process.wait(PATIENCE_SECONDS) == 141
         assert process.stderr.read() == b""
     finally:
         process.kill()
-        process.wait(30)
+        process.wait(PATIENCE_SECONDS)
         process.stderr.close()
     for line in lines:
         if flags:

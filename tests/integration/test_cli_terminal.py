@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.fakes.daemon_process import wait_for
+from tests.fakes.daemon_process import PATIENCE_SECONDS, wait_for
 
 REPOSITORY = Path(__file__).parents[2]
 pytestmark = pytest.mark.slow
@@ -84,7 +84,7 @@ def test_a_closed_window_ends_the_daemon_in_order(terminal, tmp_path):
     one = terminal()
     one.shows(b"indexerd stop")
     one.hang_up()
-    assert one.process.wait(20) == 0
+    assert one.process.wait(PATIENCE_SECONDS) == 0
     assert not list((tmp_path / "run").rglob("*.sock"))
 
 

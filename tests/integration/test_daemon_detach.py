@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from indexerd.client import call
-from tests.fakes.daemon_process import wait_for
+from tests.fakes.daemon_process import PATIENCE_SECONDS, wait_for
 
 pytestmark = pytest.mark.slow
 
@@ -38,7 +38,7 @@ def start(root, place):
     return subprocess.run(
         [sys.executable, "-c", PROGRAM, str(root), str(place)],
         capture_output=True,
-        timeout=60,
+        timeout=PATIENCE_SECONDS,
         env=environment,
         check=False,
     )

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.fakes.daemon_process import wait_for
+from tests.fakes.daemon_process import PATIENCE_SECONDS, wait_for
 from tests.fakes.editors import EDITORS, NOTES, Notes, needed
 
 pytestmark = pytest.mark.slow
@@ -149,7 +149,7 @@ def test_a_restarted_daemon_is_found_again(editor):
         editor.notes.stop()
         editor.notes.start()
         (base / "go").touch()
-        place, told = running.result(60)
+        place, told = running.result(PATIENCE_SECONDS)
     assert place[0].endswith("[1].md")
     assert not told
 

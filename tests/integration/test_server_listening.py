@@ -109,7 +109,7 @@ def test_the_socket_of_a_killed_process_is_taken_over(place):
     """What kill -9 leaves behind does not stop the next start."""
     program = (
         "import sys, time; from indexerd.server import listen\n"
-        "kept = listen(sys.argv[1]); print('up', flush=True); time.sleep(60)"
+        "kept = listen(sys.argv[1]); print('up', flush=True); time.sleep(600)"
     )
     root = Path(__file__).parents[2]
     child = subprocess.Popen(

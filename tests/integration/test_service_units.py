@@ -11,7 +11,7 @@ import pytest
 
 from indexerd.cli.integrating import service_unit, socket_unit, unit_name
 from indexerd.client import call
-from tests.fakes.daemon_process import wait_for
+from tests.fakes.daemon_process import PATIENCE_SECONDS, wait_for
 
 SHIPPED = Path(__file__).parents[2] / "systemd"
 PROGRAM = str(Path(sys.executable).parent / "indexerd")
@@ -142,7 +142,7 @@ def test_a_client_starts_the_daemon_by_its_socket_and_the_socket_outlives_it(hom
     passed = [word for name, value in environ.items() for word in ("-E", f"{name}={value}")]
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
         manager.bind(notify)
-        manager.settimeout(30)
+        manager.settimeout(PATIENCE_SECONDS)
         process = subprocess.Popen(
             ["systemd-socket-activate", "-l", path, *passed, *command],
             stdout=subprocess.DEVNULL,
@@ -150,19 +150,19 @@ def test_a_client_starts_the_daemon_by_its_socket_and_the_socket_outlives_it(hom
         )
         try:
             wait_for(lambda: Path(path).is_socket())
-            status = call(path, "status", timeout_seconds=30)
+            status = call(path, "status", timeout_seconds=60)
             assert status["socket"] == path
             # It turned into the daemon: LISTEN_PID is its own.
             assert status["pid"] == process.pid
             assert manager.recv(4096).startswith(b"READY=1")
             while b"WATCHDOG=1" not in manager.recv(4096):
                 pass
-            hits = call(path, "query", {"text": "activated", "wait_ms": 10_000}, timeout_seconds=30)["hits"]
+            hits = call(path, "query", {"text": "activated", "wait_ms": 20_000}, timeout_seconds=60)["hits"]
             assert [hit["source_path"] for hit in hits] == ["a.md"]
             process.terminate()
-            assert process.wait(30) == 0
+            assert process.wait(PATIENCE_SECONDS) == 0
             assert Path(path).is_socket()
         finally:
             if process.poll() is None:
                 process.kill()
-            process.wait(30)
+            process.wait(PATIENCE_SECONDS)

@@ -9,14 +9,14 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.fakes.sync_rig import Rig
+from tests.fakes.sync_rig import PATIENCE_SECONDS, Rig
 
 SAVES = 3
 
 
 def run(*command, cwd=None, given=None):
     """Run a program to its end; it must succeed."""
-    done = subprocess.run(command, cwd=cwd, input=given, capture_output=True, check=False, timeout=60)
+    done = subprocess.run(command, cwd=cwd, input=given, capture_output=True, check=False, timeout=PATIENCE_SECONDS)
     assert done.returncode == 0, (command, done.stderr)
 
 
