@@ -215,7 +215,7 @@ BACKUPS = "Restores are tested once a quarter. Telemetry is disabled by default.
         (
             "The company was founded in 2004.",
             "The firm was founded in 1998. It opened an office in Rome in 2004.",
-            "numbers",
+            "dates",
         ),
         ("It times out after 5 minutes.", "| Name | Timeout (s) |\n|---|---|\n| search | 5 |", "units"),
     ],
