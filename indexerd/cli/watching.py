@@ -18,7 +18,7 @@ from typing import cast
 
 import click
 
-from indexerd.cli.answering import write
+from indexerd.cli.answering import write, write_lines
 from indexerd.cli.logs import start_log
 from indexerd.cli.options import selecting, setting, take_selection, take_settings
 from indexerd.cli.place import Place, here
@@ -238,10 +238,16 @@ def _detached(config: Config, environ: Mapping[str, str], read_again: Callable[[
 
 
 def _await_first_index(path: str) -> None:
-    """Wait for a first index that takes a moment; not for a long one, and not for a daemon that does not answer."""
+    """Wait for a first index that takes a moment, and name what stands in its way.
+
+    Not for a long one, and not for a daemon that does not answer.
+    """
     with suppress(IndexerdError), Client(path) as client:
         for _ in range(round(_FIRST_INDEX_SECONDS / _LOOK_SECONDS)):
-            if client.call("status").get("state") != "building":
+            status = client.call("status")
+            if problems := cast("list[dict[str, object]]", status.get("problems")):
+                write_lines([f"indexerd: {one['code']}: {escape(str(one['detail']))}" for one in problems], 2)
+            if problems or status["state"] != "building":
                 return
             select.select([], [], [], _LOOK_SECONDS)
 

@@ -6,11 +6,13 @@ import os
 import subprocess
 
 import pytest
+from test_integration_cli import make_home
 
 from indexerd.clock import SystemClock
 from indexerd.model import History
 from indexerd.store.fsio import RealStoreFilesystem
 from indexerd.store.verify import fsck
+from tests.fakes.daemon_process import wait_for
 from tests.fakes.small_stores import content, opened, publish
 from tests.fakes.sync_rig import Rig
 
@@ -104,3 +106,26 @@ def test_a_sync_that_finds_too_little_room_is_whole_once_there_is_enough(tmp_pat
             rig.store.collect()
             assert rig.digest() == ample.digest()
             assert not fsck(rig.fs)
+
+
+@pytest.mark.root
+@pytest.mark.slow
+def test_whoever_starts_and_asks_on_a_full_disk_is_told(tmp_path):
+    """A detached start and each answer name the disk and not the wait; once there is room all is found."""
+    home, disk = make_home(tmp_path), tmp_path / "disk"
+    disk.mkdir()
+    home.write("a.md", "quokka\n")
+    with mounted(disk, "size=64k"):
+        with contextlib.suppress(OSError), (disk / "ballast").open("wb", 0) as ballast:
+            ballast.write(bytes(1 << 20))
+        started = home.run("watch", home.docs, "--detach", "--state-dir", disk / "state")
+        try:
+            assert (started.returncode, b"publish_failed: ENOSPC" in started.stderr) == (0, True)
+            asked = home.run("query", "quokka", "--wait", 0)
+            assert asked.returncode == 1
+            for told in (b"first index could not be built so far", b"see `indexerd doctor`: ENOSPC", b"disk/state"):
+                assert told in asked.stderr
+            (disk / "ballast").unlink()
+            wait_for(lambda: home.run("query", "quokka").returncode == 0)
+        finally:
+            home.run("stop")
