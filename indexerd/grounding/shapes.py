@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 from indexerd.analysis import analyze_query
 from indexerd.analysis.query import STOP_WORDS
 from indexerd.grounding.polarity import denials, switches
-from indexerd.grounding.values import Date, Quantity, dates, quantities, versions
+from indexerd.grounding.values import Date, Quantity, dates, exacts, quantities, versions
 
 
 class Token(NamedTuple):
@@ -103,6 +103,7 @@ def _values(text: str) -> tuple[tuple[Token, ...], tuple[Token, ...]]:
         *(Token("date", one.start, one.end, one) for one in dates(text)),
         *(Token("code", *match.span(), match[0]) for match in _OPAQUE.finditer(text)),
         *(Token("version", start, end, version) for version, start, end in versions(text)),
+        *(Token("number clock", one.start, one.end, one.key) for one in exacts(text) if one.kind == "clock"),
         *(Token(f"number {one.unit}", one.start, one.end, one) for one in quantities(text)),
         *(Token(f"yes_no {of}", start, end, str(yes)) for of, yes, start, end in switches(text)),
         *(Token("denial", start, end) for start, end in denials(text)),

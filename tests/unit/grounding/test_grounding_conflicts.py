@@ -94,3 +94,10 @@ def test_the_work_is_bounded(monkeypatch):
     passages = [f"The most parts of a thing is {number} here." for number in range(60)]
     assert len(conflicts(passages)) == 50
     assert len(conflicts([f"{passage} " * (MAX_SENTENCES + 1) for passage in passages[:2]])) == 0
+
+
+def test_a_time_of_day_is_one_value():
+    """Named whole; the same time in another notation is no conflict."""
+    (found,) = conflicts(["Backups run every night at 04:00.", "Backups run every night at 02:00."])
+    assert (found.kind, found.one.value, found.other.value) == ("number", "04:00", "02:00")
+    assert not conflicts(["Backups run every day at 14:00.", "Backups run every day at 2 p.m."])
