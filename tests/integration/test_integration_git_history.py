@@ -91,7 +91,7 @@ def walk_history(repository: Path, commits, tmp_path: Path) -> int:
     try:
         for number, commit in enumerate(both_ways):
             git(repository, "checkout", "-q", commit)
-            assert daemon.call("query", text="text", wait_ms=20_000)["freshness"]["state"] == "current"
+            wait_for(lambda: daemon.call("query", text="text")["freshness"]["state"] == "current")
             with opened(daemon.state) as snapshot:
                 held = running.documents(snapshot)
                 assert held == fresh.documents(), (commit, differing(held, fresh.documents()))
