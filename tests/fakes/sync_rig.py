@@ -24,7 +24,8 @@ PATIENCE_SECONDS = 120.0
 def let_writers_be_slow(monkeypatch):
     """Have the sync wait for whoever writes in place: one that is slow only because the machine is has not stopped."""
     for name in ("pending.SETTLE", "pending.HURRIED", "pending.LONGEST", "writer.HURRIED", "writer.LONGEST"):
-        monkeypatch.setattr(f"indexerd.sync.{name}", 600.0)
+        # Far less than the patience: where the end of a save is lost among other events, this is waited for.
+        monkeypatch.setattr(f"indexerd.sync.{name}", 30.0)
 
 
 class Rig:
