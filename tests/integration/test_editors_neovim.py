@@ -359,7 +359,8 @@ def test_the_windows_fit_the_screen(notes, neovim, columns):
         FINDER
         + """return vim.tbl_map(function(w)
         local c = vim.api.nvim_win_get_config(w)
-        return {c.row[false] or c.row, c.col[false] or c.col, c.width, c.height}
+        local function plain(place) return type(place) == 'table' and place[false] or place end
+        return {plain(c.row), plain(c.col), c.width, c.height}
     end, {f.prompt_window, f.list_window, f.preview_window})"""
     )
     for width in (columns, 120):
