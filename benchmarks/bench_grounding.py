@@ -42,11 +42,10 @@ def main():
         fit([sets[name][0] for name in ("wice", "scifact-claims", "begin") if sets[name]])
         return
     print(f"{'set':16} {'pairs':>6} {'BAcc':>6} {'AUC':>6} {'at 0.5':>7}  target BAcc")
-    for name, parts in sets.items():
-        report(name, parts)
+    judged = [one for name, parts in sets.items() for one in report(name, parts)]
     spans(given.data)
     disagreement(given.data)
-    precision({name: parts for name, parts in sets.items() if parts})
+    precision(judged)
 
 
 def lines(path):
@@ -120,23 +119,22 @@ def rgb(data):
     return [pairs[:half], pairs[half:]]
 
 
-def scores(pairs):
-    """Return decision values and labels."""
-    return np.array([support_of(claim, texts).score for claim, texts, _ in pairs]), np.array(
-        [pair[2] for pair in pairs]
-    )
-
-
 def report(name, parts):
-    """Print accuracy at the threshold of the training part, and AUC."""
+    """Print accuracy at the threshold of the training part, and AUC; return what was said of the rest, and the truth."""
     if parts is None:
         print(f"{name:16} {'absent':>6}")
-        return
-    train, labels = scores(parts[0])
+        return []
+    labels, truth = (np.array([pair[2] for pair in part]) for part in parts)
+    measures = np.array([features_of(claim, texts) for claim, texts, _ in parts[0]])
+    train = 1 / (1 + np.exp(-BIAS - measures @ np.array(WEIGHTS)))
     threshold = max(np.unique(train), key=lambda at: balanced(train, labels, at))
-    test, truth = scores(parts[1])
+    judged = [support_of(claim, texts) for claim, texts, _ in parts[1]]
+    test = np.array([one.score for one in judged])
     figures = balanced(test, truth, threshold), auc(test, truth), balanced(test, truth, 0.5)
-    print(f"{name:16} {len(truth):6} {figures[0]:6.3f} {figures[1]:6.3f} {figures[2]:7.3f}  {TARGETS[name]}")
+    print(
+        f"{name:16} {len(truth):6} {figures[0]:6.3f} {figures[1]:6.3f} {figures[2]:7.3f}  {TARGETS[name]}", flush=True
+    )
+    return list(zip(judged, truth, strict=True))
 
 
 def balanced(values, labels, threshold):
@@ -207,13 +205,12 @@ def disagreement(data):
         )
 
 
-def precision(sets):
+def precision(judged):
     """Print for each reason how often a pair that has it is indeed not supported."""
     seen = {}
-    for parts in sets.values():
-        for claim, texts, supported in parts[1]:
-            for reason in support_of(claim, texts).reasons:
-                seen.setdefault(reason.code, []).append(not supported)
+    for support, is_supported in judged:
+        for reason in support.reasons:
+            seen.setdefault(reason.code, []).append(not is_supported)
     for code, right in sorted(seen.items()):
         print(f"reason {code:9} precision {np.mean(right):.3f} of {len(right)}")
 

@@ -47,6 +47,9 @@ NO_COUNT: Final = frozenset(("clock", "code", "part", "calendar"))
 _EXACT_KINDS: Final = NO_COUNT | {"order", "span", "rate"}
 _YEARS: Final = range(1500, 2101)
 
+# Units that stand in each other's place.
+_KINDS: Final = {unit: kind for kind in ("ms s min h d wk mo y", "KB KiB MB MiB GB GiB TB B") for unit in kind.split()}
+
 _CLAUSE_END: Final = re.compile(
     r"[,;:](?!\d)|[.!?|](?=\s)|[(（)），；：、。！？]|\b(?:and|or|but|while|whereas)\b|和|与|而", re.IGNORECASE
 )
@@ -82,11 +85,15 @@ def exact_values(text: str) -> tuple[Value, ...]:
     found = [Value("date", one.parts, one.start, one.end) for one in days]
     found += [Value(one.kind, one.key, one.start, one.end) for one in exacts(text) if not within(one, days)]
     found += [
-        Value(one.unit or ("year" if one.value in _YEARS else ""), one.value, one.start, one.end)
+        Value(_KINDS.get(one.unit, one.unit) or ("year" if one.value in _YEARS else ""), _key(one), one.start, one.end)
         for one in counted(text)
         if not within(one, days)
     ]
     return tuple(sorted(found, key=lambda one: one.start))
+
+
+def _key(one: Quantity) -> object:
+    return (one.value, one.unit) if one.unit in _KINDS else one.value
 
 
 def bound(text: str, language: str) -> tuple[Bound, ...]:

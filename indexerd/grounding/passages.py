@@ -18,7 +18,7 @@ from typing import Final, NamedTuple
 from indexerd.grounding.bindings import NO_COUNT, Bound, bound, counted, exact_values
 from indexerd.grounding.polarity import denies, directions, names
 from indexerd.grounding.records import Bearing, borne, records
-from indexerd.grounding.sentences import sentences
+from indexerd.grounding.sentences import clauses, sentences
 from indexerd.grounding.shapes import Said, telling_words
 from indexerd.grounding.swaps import Shapes, shapes_of
 from indexerd.grounding.values import Quantity, quantities
@@ -28,6 +28,8 @@ MOST_SPANS: Final = 3
 # The letters count twice in choosing the sentence: rationales of scifact-claims (training part), spans of clapnq.
 _LETTERS_SHARE: Final = 2.0
 
+# So much of what a sentence holds of a claim is in the one clause that the claim is about.
+_CLAUSE_SHARE: Final = 0.8
 _PERSONAL: Final = re.compile(
     r"(?:^|[.,!?;]\s*|\b(?:and|but|so|that|because|if|when|think|know|guess)\s+)i\b(?! ?[-,.])|\bi['’](?:m|ve|d|ll)\b"
     r"|\b(?:my|me|you|your|you're)\b",
@@ -186,6 +188,13 @@ class Passages:
         """Return the sentence that holds most of a claim; the first of equals."""
         held = self._held(self.rewritten(claim))
         return self._sentences[held.index(max(held))].text
+
+    def best_clause(self, claim: str) -> str:
+        """Return that clause of the best sentence which holds nearly all that the sentence does; else the sentence."""
+        best, wanted = self.best(claim), frozenset(_grams(self.rewritten(claim), _run(claim)))
+        shares = [(len(wanted.intersection(_grams(part, _run(claim)))), part) for part in clauses(best)]
+        most, part = max(shares, default=(0, best), key=lambda one: one[0])
+        return part if most >= _CLAUSE_SHARE * len(wanted.intersection(_grams(best, _run(claim)))) else best
 
     def _held(self, claim: str) -> list[float]:
         """Return how much of a claim each sentence holds."""

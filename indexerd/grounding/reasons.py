@@ -104,7 +104,8 @@ def _other_units(read: Passages, claim: str) -> Iterable[str]:
     for one in quantities(claim):
         # A table may give the unit in the heading of a column.
         in_cells = {other.unit for other in read.cells if other.value == one.value and other.unit}
-        units = in_cells or {other.unit for other in quantities(read.text) if other.value == one.value}
+        units = {other.unit for other in quantities(read.text) if other.value == one.value}
+        units = (units - {""}) | in_cells if in_cells else units
         if one.unit and units and "" not in units and one.unit not in units:
             yield claim[one.start : one.end]
 
@@ -121,7 +122,7 @@ def _missing_dates(read: Passages, claim: str) -> Iterable[str]:
 def _polarity(read: Passages, claim: str) -> Iterable[str]:
     best = read.best(claim)
     bearing = read.borne(claim)
-    if denies(claim) != (bearing.denies if bearing else denies(best)):
+    if denies(claim) != (bearing.denies if bearing else denies(read.best_clause(claim))):
         yield "denial"
     rises, falls = directions(claim)
     best_rises, best_falls = directions(best)

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 from itertools import zip_longest
 from typing import Final, NamedTuple
 
+from indexerd.grounding.sentences import is_row
 from indexerd.grounding.shapes import CJK, Part, Said, Token, same
 from indexerd.grounding.values import Quantity
 
@@ -40,7 +41,9 @@ _LINK: Final = re.compile(r"!?\[([^\]\n]{0,500})\]\([^)\n]{0,500}\)")
 _ITEM: Final = re.compile(
     r"\s*(?:[-*+•]|\d{1,3}[.)])\s+(?P<name>[^:：=|]{1,60}?)[*_`]*\s*(?:[:：=]|\s[–—-]\s)[*_`]*\s*(?P<value>\S.*)"
 )
-_SETTING: Final = re.compile(r"\s*[\"']?(?P<name>[\w.-]{1,60})[\"']?\s*(?:=|:(?=\s|$))\s*(?P<value>.*)")
+_SETTING: Final = re.compile(
+    r"\s*(?:(?:export|set|let|const|var|env)\s+)?[\"']?(?P<name>[\w.-]{1,60})[\"']?\s*(?:=|:(?=\s|$))\s*(?P<value>.*)"
+)
 _PARTS: Final = re.compile(r"[{},]\s*(?=[\"'\w.-]+\s*[:=])")
 _SECTION: Final = re.compile(r"\s*\[+(?P<name>[^\]]{1,60})\]+\s*$")
 
@@ -54,8 +57,8 @@ def records(text: str) -> tuple[Record, ...]:
             found += _settings(lines[at + 1 :], block) if fenced else ()
         elif fenced:
             continue
-        elif line.lstrip().startswith("|"):
-            is_first = at == 0 or not lines[at - 1].lstrip().startswith("|")
+        elif is_row(line):
+            is_first = at == 0 or not is_row(lines[at - 1])
             block += is_first
             found += _table(lines[at:], block) if is_first else ()
         elif item := _ITEM.match(line):
@@ -68,12 +71,13 @@ def records(text: str) -> tuple[Record, ...]:
 def _table(lines: list[str], block: int) -> Iterator[Record]:
     rows = []
     for line in lines:
-        if not line.lstrip().startswith("|"):
+        if not is_row(line):
             break
         rows.append(line)
     has_columns = len(rows) > 1 and bool(_RULE.fullmatch(rows[1]))
-    columns = _cells(rows[0]) if has_columns else ()
-    units = [match[1] if (match := _UNIT.search(column)) else "" for column in columns]
+    headings = _cells(rows[0]) if has_columns else ()
+    columns = tuple(_UNIT.sub("", heading).strip() or heading for heading in headings)
+    units = [match[1] if (match := _UNIT.search(column)) else "" for column in headings]
     for row in rows[2 * has_columns :]:
         cells = tuple(_with_unit(*pair) for pair in zip_longest(_cells(row), units, fillvalue=""))
         if len(cells) > 1 and not _RULE.fullmatch(row):
@@ -115,7 +119,7 @@ def _settings(lines: list[str], block: int) -> Iterator[Record]:
 _JOIN_STEMS: Final = (
     "about after allow belong call can configur contain cost default each equal everi give handl has have includ last "
     "least limit list listen locat manag may most must name need offer out over own per provid run serv set should "
-    "support take up use valu will within"
+    "server servic support take up use valu will within"
 )
 _JOINS: Final = frozenset(_JOIN_STEMS.split())
 _HAN_JOINS: Final = re.compile(
@@ -206,7 +210,7 @@ def _missing_words(said: Said, held: frozenset[str], rows: Iterable[Record]) -> 
 def _missing_characters(said: Said, held: Said, passages: Said) -> Iterator[str]:
     """Yield the runs of characters of which no two that stand beside each other are known."""
     for match in _HAN_RUN.finditer(said.text):
-        known = set[int]()
+        known = {at for one in said.values for at in range(one.start, one.end)}
         for at in range(*match.span()):
             known |= {at, at + 1} if said.text[at : at + 2] in held.text + passages.text else set()
         rest = "".join(said.text[at] if at not in known else " " for at in range(*match.span()))

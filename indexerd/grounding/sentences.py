@@ -35,6 +35,8 @@ _LONGEST_WORD: Final = 32
 # It speaks of what the sentence before speaks of.
 PRONOUN: Final = re.compile(r"(?:it|its|they|their|he|his|she|her|this|these|there)\b|[它他她其该]", re.IGNORECASE)
 _LISTED: Final = re.compile(r"\s*(?:[-*+•]|\(?\d{1,3}[.)])\s")
+_CLAUSE: Final = re.compile(r"[,;:](?!\d)|[，；：、]|\b(?:and|but|while|whereas)\b|而", re.IGNORECASE)
+_ROW: Final = re.compile(r"\s*\||[^\n]*\S \| \S")
 _FENCE: Final = re.compile(r"^ {0,3}(?:```|~~~)", re.MULTILINE)
 
 
@@ -102,8 +104,23 @@ def _ends_line(text: str, begin: int, at: int, end: int) -> bool:
 
 
 def _stands_alone(line: str) -> bool:
-    stripped = line.lstrip()
-    return stripped.startswith(("#", "|", ">")) or bool(_LISTED.match(line))
+    return line.lstrip().startswith(("#", ">")) or is_row(line) or bool(_LISTED.match(line))
+
+
+def is_fenced(text: str) -> bool:
+    """Whether a sentence is a fenced block."""
+    return bool(_FENCE.match(text))
+
+
+def clauses(text: str) -> tuple[str, ...]:
+    """Return the parts of a sentence that could stand alone; none if it is one."""
+    parts = tuple(part for part in _CLAUSE.split(text) if part.strip())
+    return parts if len(parts) > 1 else ()
+
+
+def is_row(line: str) -> bool:
+    """Whether a line is a row of a table."""
+    return bool(_ROW.match(line))
 
 
 def _ends(text: str, begin: int, match: "re.Match[str]") -> bool:

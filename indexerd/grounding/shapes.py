@@ -134,7 +134,7 @@ def aligned(one: Sentence, other: Sentence, alike_from: float) -> Alignment | No
     if one.text == other.text:
         return None
     matcher = SequenceMatcher(None, [token.key for token in mine], [token.key for token in theirs], autojunk=False)
-    alike = matcher.ratio()
+    alike = matcher.ratio() if matcher.quick_ratio() >= alike_from else 0.0
     if alike < alike_from:
         return None
     blocks = matcher.get_matching_blocks()
@@ -189,6 +189,10 @@ def same(left: Token, right: Token) -> bool:
         return left.value.value == right.value.value
     if isinstance(left.value, Date) and isinstance(right.value, Date):
         return left.value.agrees(right.value)
+    if isinstance(left.value, Date) and isinstance(right.value, Quantity):
+        return left.value.year == right.value.value
+    if isinstance(left.value, Quantity) and isinstance(right.value, Date):
+        return same(right, left)
     return left.key == right.key and left.value == right.value
 
 

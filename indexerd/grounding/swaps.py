@@ -9,14 +9,13 @@ Purity: pure.
 See: docs/grounding.md (values).
 """
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations, islice, permutations
 from typing import Final, NamedTuple
 
 from indexerd.grounding.records import Record, records
-from indexerd.grounding.sentences import PRONOUN, sentences
-from indexerd.grounding.shapes import Part, Said, aligned, comparable
+from indexerd.grounding.sentences import PRONOUN, clauses, is_fenced, sentences
+from indexerd.grounding.shapes import Part, Said, aligned, comparable, same
 
 # Two sentences have one shape when so much of them is the same; of short ones less, if each word has its counterpart.
 ALIKE_FROM: Final = 0.55
@@ -26,9 +25,8 @@ _SHORT: Final = 12
 MAX_TEXTS: Final = 500
 MAX_PAIRS: Final = 2000
 _MOST: Final = 0.5
-# A cell of more words is a description, not a name.
-_LONGEST_NAME: Final = 6
-_CLAUSE: Final = re.compile(r"[,;:](?!\d)|[，；：、]|\b(?:and|but|while|whereas)\b|而", re.IGNORECASE)
+# A cell of more words, or characters, is a description, not a name.
+_LONGEST_NAME: Final = 8
 _CODES: Final = {"#number": "numbers", "#version": "numbers", "#date": "dates", "#yes_no": "polarity"}
 
 
@@ -69,12 +67,12 @@ class Shapes(NamedTuple):
 
 def shapes_of(passages: Iterable[str], language: str) -> tuple[Shapes, ...]:
     """Read passages: sentences and records, the clauses of sentences, and the columns of tables."""
-    texts, clauses, rows = list[_Under](), list[_Under](), list[Record]()
+    texts, parts, rows = list[_Under](), list[_Under](), list[Record]()
     for number, passage in enumerate(passages):
         rows += (row._replace(block=(number, *row.block)) for row in records(passage))
         for heading, text in _texts(passage):
             texts.append(_Under(text, language, heading))
-            clauses += (_Under(part, language, heading) for part in _clauses(text) or (text,))
+            parts += (_Under(part, language, heading) for part in clauses(text) or (text,))
     del rows[MAX_TEXTS:]
     whole = [Said(" ".join((*row.columns, *row.cells)), language) for row in rows]
     numbers = (pair for pair in combinations(range(len(rows)), 2) if rows[pair[0]].block == rows[pair[1]].block)
@@ -84,7 +82,7 @@ def shapes_of(passages: Iterable[str], language: str) -> tuple[Shapes, ...]:
     )
     return (
         Shapes((*(text.whole for text in texts), *whole), (*_alike(texts), *_telling(of_rows))),
-        Shapes((*(clause.whole for clause in clauses), *whole), tuple(_alike(clauses))),
+        Shapes((*(part.whole for part in parts), *whole), tuple(_alike(parts))),
         _of_columns(rows, language),
     )
 
@@ -96,7 +94,13 @@ def _alike(texts: Sequence[_Under]) -> Iterator[Beside]:
 
 
 def _telling(pairs: Iterable[Beside]) -> Iterator[Beside]:
-    return (pair for pair in pairs if len(pair.places) > 1)
+    return (
+        pair for pair in pairs if len(pair.places) > 1 or (pair.places and _denies(pair.one) != _denies(pair.other))
+    )
+
+
+def _denies(said: Said) -> bool:
+    return len(said.sentence.denials) % 2 == 1
 
 
 def _texts(passage: str) -> Iterator[tuple[str, str]]:
@@ -105,20 +109,15 @@ def _texts(passage: str) -> Iterator[tuple[str, str]]:
     for start, end in sentences(passage):
         if passage.startswith("#", start):
             heading = passage[start:end]
-        else:
+        elif not is_fenced(passage[start:end]):
             yield heading, passage[before if PRONOUN.match(passage, start) else start : end]
         before = start
 
 
-def _clauses(text: str) -> tuple[str, ...]:
-    parts = tuple(part for part in _CLAUSE.split(text) if part.strip())
-    return parts if len(parts) > 1 else ()
-
-
 def _places(one: "_Under", other: "_Under") -> tuple[Place, ...]:
-    found = aligned(one.sentence, other.sentence, EVEN_ALIKE_FROM)
     is_short = max(len(one.sentence.tokens), len(other.sentence.tokens)) <= _SHORT
-    if found is None or (found.alike < ALIKE_FROM and not (is_short and found.is_even)):
+    found = aligned(one.sentence, other.sentence, EVEN_ALIKE_FROM if is_short else ALIKE_FROM)
+    if found is None or (found.alike < ALIKE_FROM and not found.is_even):
         return ()
     pairs = [(one.part(*left[1:3]), other.part(*right[1:3])) for left, right in (*found.differing, *found.replaced)]
     headings = (each.heading.part(0, len(each.heading.text)) for each in (one, other))
@@ -130,18 +129,19 @@ def _of_cells(one: Sequence[str], other: Sequence[str], language: str) -> tuple[
 
 
 def _apart(pairs: Iterable[tuple[Part, Part]]) -> tuple[Place, ...]:
-    """Return the pairs of parts without the words that both sides have, where something is left of both."""
-    kept = (
-        Place(one._replace(words=one.words - other.words), other._replace(words=other.words - one.words))
-        for one, other in pairs
-        if one != other
-    )
+    """Return the pairs of parts without what both sides have, where something is left of both."""
+    kept = (Place(_without(one, other), _without(other, one)) for one, other in pairs if one != other)
     return tuple(place for place in kept if all(place))
+
+
+def _without(one: Part, other: Part) -> Part:
+    values = tuple(value for value in one.values if not any(same(value, known) for known in other.values))
+    return one._replace(values=values, words=one.words - other.words)
 
 
 def _name(cell: str, language: str) -> Part:
     said = Said(cell, language)
-    return said.part(0, len(cell)) if cell and len(said.words) <= _LONGEST_NAME else Part()
+    return said.part(0, len(cell)) if cell and len(said.sentence.tokens) <= _LONGEST_NAME else Part()
 
 
 def _of_columns(rows: Sequence[Record], language: str) -> Shapes:
@@ -159,12 +159,28 @@ def _of_columns(rows: Sequence[Record], language: str) -> Shapes:
 
 def swapped(claim: str, shapes: Iterable[Shapes], language: str) -> Iterator[tuple[str, str]]:
     """Yield what a claim, or a clause of it, takes from the other side: the code of the reason, and as it writes it."""
-    for said in (Said(claim, language), *(Said(clause, language) for clause in _clauses(claim))):
+    for said in (Said(claim, language), *(Said(clause, language) for clause in clauses(claim))):
         for each in shapes:
             for beside in each.pairs:
+                if _denied(said, beside):
+                    yield "polarity", "denial"
                 for pair in _mixed(said, beside):
                     if not _joined(pair, each.together):
                         yield from _told(said, pair)
+
+
+def _denied(said: Said, beside: Beside) -> bool:
+    """Whether a text denies of one side what only the other does, or the other way round."""
+    sides = ((beside.one, place.one, place.other) for place in beside.places)
+    others = ((beside.other, place.other, place.one) for place in beside.places)
+    return (
+        _denies(beside.one) != _denies(beside.other)
+        and any(
+            said.share(own) >= _MOST and not said.share(foreign) and _denies(said) != _denies(side)
+            for side, own, foreign in (*sides, *others)
+        )
+        and said.shared(beside.one, beside.other) >= _MOST
+    )
 
 
 def _told(said: Said, pair: tuple[Part, Part]) -> Iterator[tuple[str, str]]:

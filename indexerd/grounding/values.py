@@ -113,7 +113,7 @@ def _either(words: "dict[str, float] | dict[str, str]") -> str:
 _CURRENCY: Final = r"(?:US\$|[$€£¥￥])"
 _QUANTITY: Final = re.compile(
     rf"(?P<before>{_CURRENCY})?\s?(?<![A-Za-z0-9_.])(?P<number>(?:(?<![^\s(])[-−])?(?:\d{{1,3}}(?:[,\u2009\u202f']\d{{3}})+|\d+)(?:\.\d+)?(?!\.?\d))"
-    rf"(?:\s?(?P<magnitude>{_either(_MAGNITUDES)}))?(?:[\s-]?(?P<unit>{_either(_UNITS)}))?",
+    rf"(?:\s?(?P<magnitude>(?!千[克米瓦卡])(?:{_either(_MAGNITUDES)})))?(?:[\s-]?(?P<unit>{_either(_UNITS)}))?",
     re.IGNORECASE,
 )
 _UNIT: Final = re.compile(rf"[\s-]?(?P<unit>{_either(_UNITS)})", re.IGNORECASE)
@@ -195,7 +195,7 @@ def _han(text: str) -> list[Quantity]:
         Quantity(han_value(match[0]), *_unit_at(text, match))
         for match in _HAN_NUMBER.finditer(text)
         # A single character is more often part of a word (一个, 十分) than a count.
-        if (len(match[0]) > 1 or text[match.end() : match.end() + 1] in _COUNTED)
+        if (len(match[0]) > 1 or text[match.end() : match.end() + 1] in _COUNTED or _UNIT.match(text, match.end()))
         and not any(share.start <= match.start() < share.end for share in shares)
     ]
 

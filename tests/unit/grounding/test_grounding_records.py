@@ -5,6 +5,19 @@ import pytest
 from indexerd.grounding.support import support_of
 
 SOURCES = {
+    "rows without bars at their edges": (
+        "Node | CPU | Memory\n--- | --- | ---\nalpha | 8 cores | 32 GB\nbeta | 16 cores | 64 GB\n"
+    ),
+    "settings of a shell": "```bash\nexport CACHE_SIZE=512\nexport QUEUE_SIZE=2048\n```",
+    "addresses": "```ini\n[http]\nlisten = 0.0.0.0:8080\nworkers = 4\n[grpc]\nlisten = 0.0.0.0:9090\nworkers = 8\n```",
+    "teams": (
+        "Maria joined in March 2019; John joined in July 2021. Incidents of severity 1 must be answered within 15 "
+        "minutes, those of severity 2 within 4 hours."
+    ),
+    "units in headings": (
+        "| 型号 | 重量（千克） | 价格（元） |\n|---|---|---|\n| A100 | 2.5 | 1999 |\n| B200 | 3.8 | 2999 |\n\n"
+        "充电时间约两小时。A100支持快充，B200不支持快充。"
+    ),
     "ports of animals": ("| Animal | Port |\n|---|---|\n| hippo | 9001 |\n| rhino | 9002 |\n| zebra | 9003 |\n"),
     "services": (
         "# Services\n"
@@ -83,6 +96,17 @@ SOURCES = {
 }
 
 RIGHT = {
+    "rows without bars at their edges": ["alpha has 8 cores and 32 GB of memory.", "beta has 64 GB of memory."],
+    "settings of a shell": ["CACHE_SIZE is 512.", "QUEUE_SIZE is set to 2,048."],
+    "addresses": ["The http server listens on port 8080 with 4 workers.", "grpc has 8 workers."],
+    "teams": ["John joined in 2021.", "Severity 1 incidents must be answered within 15 minutes."],
+    "units in headings": [
+        "A100的重量是2.5千克。",
+        "A100重2.5公斤。",
+        "充电时间约2小时。",
+        "A100支持快充。",
+        "B200不支持快充。",
+    ],
     "ports of animals": [
         "rhino port 9002",
         "The rhino listens on port 9002.",
@@ -218,6 +242,15 @@ RIGHT = {
 }
 
 WRONG = {
+    "rows without bars at their edges": ["beta has 32 GB of memory.", "alpha has 16 cores."],
+    "settings of a shell": ["CACHE_SIZE is 2048."],
+    "addresses": ["grpc listens on 0.0.0.0:8080.", "The http server has 8 workers."],
+    "teams": [
+        "John joined in 2019.",
+        "Severity 1 incidents must be answered within 4 hours.",
+        "Severity 2 incidents must be answered within 15 minutes.",
+    ],
+    "units in headings": ["A100的重量是3.8千克。", "B200的价格是1999元。", "A100不支持快充。", "B200支持快充。"],
     "ports of animals": [
         "rhino port 9001",
         "The rhino listens on port 9001.",
