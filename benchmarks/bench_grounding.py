@@ -120,7 +120,7 @@ def rgb(data):
 
 
 def report(name, parts):
-    """Print accuracy at the threshold of the training part, and AUC; return what was said of the rest, and the truth."""
+    """Print accuracy at the threshold of the training part, and AUC; return what was said of the rest, with truth."""
     if parts is None:
         print(f"{name:16} {'absent':>6}")
         return []
