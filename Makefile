@@ -76,9 +76,9 @@ fuzz: setup ## look for bytes that break a decoder, by coverage: FUZZ_SECONDS=60
 	  mkdir -p .fuzz && echo "$$each:" && $(BIN)/python -m tests.fuzz.look $$each -max_total_time=$(FUZZ_SECONDS) -timeout=2 \
 	    -rss_limit_mb=1024 -print_final_stats=1 -verbosity=0 -artifact_prefix=.fuzz/$$each- .fuzz/$$each || exit 1; done
 
-bench: setup ## measure beside tantivy, SQLite FTS5 and bm25s; needs DATA=DIR with the corpora
+bench: setup ## measure beside tantivy, SQLite FTS5 and bm25s; needs DATA=DIR with the corpora; WITH='--only ROW' for less
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check tantivy bm25s
-	@$(BIN)/python benchmarks/run.py --data "$(DATA)"
+	@$(BIN)/python benchmarks/run.py --data "$(DATA)" $(WITH)
 
 clean: ## remove what the targets made
 	rm -rf $(VENV) .fuzz build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -7,12 +7,16 @@ from typing import NamedTuple
 
 
 class Line(NamedTuple):
-    """One line of the table: what was measured, ours, theirs, and ours over theirs (or against the target)."""
+    """One line of the table: what was measured, ours, theirs, and ours over theirs (or against the target).
+
+    `point` is the figure as a point of a plot: title of the plot, name of the line, x, y.
+    """
 
     what: str
     ours: str
     beside: str = ""
     ratio: str = ""
+    point: tuple[str, str, float, float] | None = None
 
 
 def seconds(work: Callable[[], object]) -> float:
@@ -20,6 +24,13 @@ def seconds(work: Callable[[], object]) -> float:
     start = time.perf_counter()
     work()
     return time.perf_counter() - start
+
+
+def processor_seconds(work: Callable[[], object]) -> float:
+    """Return the processor time of one call, that of all threads: what other work on the machine changes least."""
+    start = time.process_time()
+    work()
+    return time.process_time() - start
 
 
 def percentile(values: Sequence[float], share: float) -> float:

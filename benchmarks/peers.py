@@ -1,5 +1,6 @@
 """The peers, each behind the same four calls: ingest chunks, query, replace one chunk, size on disk."""
 
+import re
 import sqlite3
 from collections.abc import Sequence
 from pathlib import Path
@@ -34,7 +35,9 @@ class Tantivy:
         self.searcher = self.index.searcher()
 
     def query(self, text: str, k: int = 10) -> int:
-        return len(self.searcher.search(self.index.parse_query(text, ["text"]), k, count=False).hits)
+        # Words alone: what the query language reads as operators is taken out.
+        words = " ".join(re.findall(r"[^\W_]+", text.lower()))
+        return len(self.searcher.search(self.index.parse_query(words, ["text"]), k, count=False).hits)
 
     def replace(self, number: int, text: str) -> None:
         writer = self.index.writer(heap_size=32_000_000, num_threads=1)

@@ -12,6 +12,24 @@ from pathlib import Path
 PROGRAM = [sys.executable, "-m", "indexerd"]
 
 
+def resident(pid: int) -> int:
+    """Return VmRSS of a process in bytes, 0 where it has gone."""
+    try:
+        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    except OSError:
+        return 0
+    return sum(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmRSS:"))
+
+
+def ticks(pid: int) -> list[int]:
+    """Return the processor time of a process, in user and system mode, and of its children that have ended."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    except OSError:
+        return []
+    return [int(field) for field in fields[11:15]]
+
+
 class Connection:
     """One JSON-RPC connection, one call at a time."""
 
@@ -41,7 +59,7 @@ class Daemon:
     def __init__(self, root: Path, place: Path, *flags: str) -> None:
         self.root, self.state, self.path = root, place / "state", place / "s" / "indexerd.sock"
         self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        self.started = time.perf_counter()
+        self.started, self.peak = time.perf_counter(), 0
         self.process = subprocess.Popen(
             [*PROGRAM, "watch", str(root), "--state-dir", str(self.state), "--socket", str(self.path), *flags],
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=dict(os.environ, PYTHONUNBUFFERED="1"),
@@ -61,9 +79,13 @@ class Daemon:
         """Wait until `status` says current; return seconds since the process was started."""
         connection = self.connect()
         deadline = time.perf_counter() + seconds
+        looks = 0
         while connection.call("status")["state"] not in {"current", "degraded"}:
             if time.perf_counter() > deadline:
                 raise TimeoutError("not current")
+            if looks % 10 == 0:
+                self.note_peak()
+            looks += 1
             time.sleep(0.02)
         connection.close()
         return time.perf_counter() - self.started
@@ -73,7 +95,9 @@ class Daemon:
         deadline = time.perf_counter() + seconds
         while True:
             before = self.cpu_seconds()
-            time.sleep(3)
+            for _ in range(10):
+                time.sleep(0.3)
+                self.note_peak()
             if not self._is_parent() and self.cpu_seconds() - before <= 2 / os.sysconf("SC_CLK_TCK"):
                 return
             if time.perf_counter() > deadline:
@@ -86,14 +110,22 @@ class Daemon:
         return bool(found.stdout.strip())
 
     def cpu_seconds(self) -> float:
-        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        return sum(ticks(self.process.pid)[:2]) / os.sysconf("SC_CLK_TCK")
+
+    def spent_seconds(self) -> float:
+        """Return the processor time of the daemon and of all processes it has or had."""
+        return sum(sum(ticks(pid)) for pid in self.pids()) / os.sysconf("SC_CLK_TCK")
+
+    def pids(self) -> list[int]:
+        tasks = Path(f"/proc/{self.process.pid}/task").glob("*/children")
+        return [self.process.pid, *(int(pid) for task in tasks for pid in task.read_text().split())]
 
     def memory_bytes(self) -> int:
-        for line in Path(f"/proc/{self.process.pid}/status").read_text().splitlines():
-            if line.startswith("VmRSS:"):
-                return int(line.split()[1]) * 1024
-        return 0
+        return resident(self.process.pid)
+
+    def note_peak(self) -> None:
+        """Look at the memory of the daemon and of the processes it has; keep the largest sum in `peak`."""
+        self.peak = max(self.peak, sum(map(resident, self.pids())))
 
     def stop(self) -> None:
         self.process.send_signal(signal.SIGTERM)
