@@ -8,6 +8,7 @@ import re
 import tomllib
 from pathlib import Path
 from typing import get_args
+from xml.etree import ElementTree
 
 import pytest
 
@@ -304,3 +305,17 @@ def test_every_tool_of_agents_has_its_row():
     assert {name: set(re.findall(r"`(\w+)`", cell)) for name, cell in rows.items()} == taken
     revisions = set(re.findall(r"`(\d{4}-\d\d-\d\d)`", section(agents, "Revisions")))
     assert revisions == {*MODERN, *HANDSHAKE}
+
+
+def test_every_figure_of_the_performance_page_has_its_row_and_command():
+    """Each mark names a row of the benchmarks that a command of the page runs; between marks there are figures."""
+    page = (DOCS / "performance.md").read_text(encoding="utf-8")
+    benchmarks = "".join(path.read_text(encoding="utf-8") for path in (REPOSITORY / "benchmarks").glob("rows_*.py"))
+    marks = re.findall(r"<!-- figures: (\w+) (\w+) -->\n(.*?)<!-- end -->", page, re.DOTALL)
+    assert page.count("<!-- figures: ") == len(marks) >= 6
+    for row, corpus, figures in marks:
+        assert f'"{row}": row_' in benchmarks
+        assert f"--only {row}" in page
+        assert corpus == "mixed" or f"--corpus {corpus}" in page
+        assert figures.count("\n") > 2
+    ElementTree.parse(DOCS / "images" / "curves.svg")
