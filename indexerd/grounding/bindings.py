@@ -196,13 +196,18 @@ def misplaced(claim: Iterable[Bound], passages: Sequence[Bound]) -> Iterator[Val
     for value, words, *_ in islice(claim, _MOST_VALUES):
         alike = [one for one in passages if one.value.kind == value.kind]
         same = [one for one in alike if one.value.key == value.key]
-        told = frozenset[str]().union(*(words & one.words for one in same))
+        held = frozenset[str]().union(*(one.words for one in same))
+        told = words & held
         near = {one.sentence + step for one in same for step in range(-_NEAR, _NEAR + 1)}
         for other in alike:
             if other.value.key == value.key or other.sentence not in near:
                 continue
             more = words & other.words
-            if len(more) > len(told) and told <= more | other.before:
+            # In one sentence the second of two parts often leaves out what the first says of both.
+            is_left_out = bool(more - held) and any(
+                one.sentence == other.sentence and one.words - words for one in same
+            )
+            if (len(more) > len(told) or is_left_out) and told <= more | other.before:
                 yield value
                 break
 

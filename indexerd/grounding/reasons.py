@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 from indexerd.grounding.bindings import bound, counted, misplaced, moved_against, turned, within
 from indexerd.grounding.passages import Passages
-from indexerd.grounding.polarity import denies, directions, names
+from indexerd.grounding.polarity import denials, denies, directions, names
 from indexerd.grounding.shapes import CJK, aligned, sentence_of, telling_words
 from indexerd.grounding.swaps import swapped
 from indexerd.grounding.values import Exact, dates, exacts, part_key, quantities
@@ -122,7 +122,15 @@ def _missing_dates(read: Passages, claim: str) -> Iterable[str]:
 def _polarity(read: Passages, claim: str) -> Iterable[str]:
     best = read.best(claim)
     bearing = read.borne(claim)
-    if denies(claim) != (bearing.denies if bearing else denies(read.best_clause(claim))):
+    if bearing:
+        # A cell may hold a word of denial, which the claim then has from there.
+        own = [
+            claim[start:end] for start, end in denials(claim) if claim[start:end].lower() not in bearing.text.lower()
+        ]
+        is_denied = bool(own) != bearing.denies
+    else:
+        is_denied = denies(claim) != denies(read.best_clause(claim))
+    if is_denied:
         yield "denial"
     rises, falls = directions(claim)
     best_rises, best_falls = directions(best)

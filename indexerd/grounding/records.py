@@ -137,10 +137,12 @@ class Bearing(NamedTuple):
     Attributes:
         missing: Words that neither they nor the rest of the passages hold: one at most.
         denies: Whether one says no in a column that the claim names.
+        text: What they hold.
     """
 
     missing: tuple[str, ...]
     denies: bool
+    text: str
 
 
 def borne(claim: str, passages: Said, rows: Iterable[Record], language: str) -> Bearing | None:
@@ -158,7 +160,7 @@ def borne(claim: str, passages: Said, rows: Iterable[Record], language: str) -> 
         return None
     missing = (*_missing_words(said, held.stems | passages.stems, bearing), *_missing_characters(said, held, passages))
     named = (cell for row in bearing for _, cell in reader.named(row))
-    return Bearing(missing, any(map(_NO.fullmatch, named))) if len(missing) <= 1 else None
+    return Bearing(missing, any(map(_NO.fullmatch, named)), held.text) if len(missing) <= 1 else None
 
 
 def _fits(one: Token, other: Token) -> bool:
