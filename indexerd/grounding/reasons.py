@@ -88,9 +88,12 @@ def _missing_terms(read: Passages, claim: str) -> Iterable[str]:
 
 
 def _missing_numbers(read: Passages, claim: str) -> Iterable[str]:
-    yield from (claim[one.start : one.end] for one in counted(claim) if one.value not in read.values)
+    days = dates(claim)
+    for number in counted(claim):
+        if number.value not in read.values and not within(number, days):
+            yield claim[number.start : number.end]
     for one in _missing_exact(read, claim):
-        if one.kind != _CALENDAR and not within(one, dates(claim)):
+        if one.kind != _CALENDAR and not within(one, days):
             yield claim[one.start : one.end]
 
 

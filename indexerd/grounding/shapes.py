@@ -169,9 +169,16 @@ def _replaced(one: Sentence, other: Sentence, steps: Sequence[tuple[str, int, in
             continue
         left, right = _run(mine), _run(theirs)
         here, there = one.text[left.start : left.end], other.text[right.start : right.end]
-        if here not in other.text and there not in one.text:
+        if not _stands_in(here, other.text) and not _stands_in(there, one.text):
             found[here, there] = Pair(left, right)
     return list(found.values())
+
+
+def _stands_in(words: str, text: str) -> bool:
+    """Whether words are in a text, and not in the midst of others."""
+    if CJK.search(words):
+        return words in text
+    return bool(re.search(rf"(?<!\w){re.escape(words)}(?!\w)", text))
 
 
 def _run(tokens: Sequence[Token]) -> Token:

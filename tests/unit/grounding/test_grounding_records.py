@@ -5,6 +5,11 @@ import pytest
 from indexerd.grounding.support import support_of
 
 SOURCES = {
+    "parts that leave out what the first says": (
+        "The vaccine was approved on 3 June 2020 in Canada and on 17 August 2020 in Japan. The free tier includes 3 "
+        "projects, the pro tier includes 25 projects and the team tier includes an unlimited number of projects."
+    ),
+    "cells that deny": "| Event | Severity |\n|---|---|\n| Disk full | high |\n| Login failed | low |\n",
     "rows without bars at their edges": (
         "Node | CPU | Memory\n--- | --- | ---\nalpha | 8 cores | 32 GB\nbeta | 16 cores | 64 GB\n"
     ),
@@ -96,6 +101,11 @@ SOURCES = {
 }
 
 RIGHT = {
+    "parts that leave out what the first says": [
+        "The vaccine was approved in Japan on 2020-08-17.",
+        "The pro tier includes 25 projects.",
+    ],
+    "cells that deny": ["A failed login has low severity.", "A full disk has high severity."],
     "rows without bars at their edges": ["alpha has 8 cores and 32 GB of memory.", "beta has 64 GB of memory."],
     "settings of a shell": ["CACHE_SIZE is 512.", "QUEUE_SIZE is set to 2,048."],
     "addresses": ["The http server listens on port 8080 with 4 workers.", "grpc has 8 workers."],
@@ -242,6 +252,12 @@ RIGHT = {
 }
 
 WRONG = {
+    "parts that leave out what the first says": [
+        "The vaccine was approved in Japan on 3 June 2020.",
+        "The team tier includes 25 projects.",
+        "The free tier includes 25 projects.",
+    ],
+    "cells that deny": ["A failed login has high severity."],
     "rows without bars at their edges": ["beta has 32 GB of memory.", "alpha has 16 cores."],
     "settings of a shell": ["CACHE_SIZE is 2048."],
     "addresses": ["grpc listens on 0.0.0.0:8080.", "The http server has 8 workers."],
