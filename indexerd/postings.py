@@ -212,21 +212,25 @@ def merge_postings(parts: Sequence[tuple[PostingIndex, Chunks]], chunk_count: in
     for part in merged:
         sizes[part.ranks] += part.sizes
     chunks, codes = np.zeros(int(sizes.sum()), np.int32), np.zeros(int(sizes.sum()), np.uint32)
-    filled = 0
+    filled, is_used = 0, np.zeros(len(table), np.bool_)
     for first, last in pairwise(slice_bounds(sizes, _SLICE)):
         keys, some_chunks, some_codes = _merge_slice(merged, first, last)
         sizes[first:last] = np.bincount(keys - first, minlength=last - first)
         span = slice(filled, filled + len(keys))
-        chunks[span], codes[span] = some_chunks, some_codes
+        chunks[span], codes[span], is_used[some_codes] = some_chunks, some_codes, True
         filled = span.stop
     used = np.flatnonzero(sizes)
-    frequencies, codes = _used_rows(table, codes[:filled])
+    if not is_used.all():
+        numbers = (np.cumsum(is_used) - 1).astype(np.uint32)
+        # Not all at once: numpy makes eight bytes of each index.
+        for at in range(0, filled, _SLICE):
+            codes[at : at + _SLICE] = numbers[codes[at : at + _SLICE]]
     return Postings(
         terms=tuple(map(names.__getitem__, used.tolist())),
         starts=np.concatenate(([0], np.cumsum(sizes[used]))),
         chunks=chunks[:filled],
-        codes=codes,
-        frequencies=frequencies,
+        codes=codes[:filled],
+        frequencies=table[is_used],
         lengths=_merged_lengths(parts, chunk_count),
     )
 
@@ -296,15 +300,6 @@ def _united_rows(
     rank = {row: number for number, row in enumerate(united)}
     numbers = [np.array([rank[row] for row in some], np.uint32) for some in rows]
     return np.array(united, np.uint32).reshape(-1, len(Column)), numbers
-
-
-def _used_rows(table: npt.NDArray[np.uint32], codes: Codes) -> tuple[npt.NDArray[np.uint32], Codes]:
-    """Return the rows that some code names, and the codes in their numbering."""
-    used = np.bincount(codes, minlength=len(table)) > 0
-    if used.all():
-        return table, codes
-    numbers = (np.cumsum(used) - 1).astype(np.uint32)
-    return table[used], numbers[codes]
 
 
 def _merged_lengths(parts: Sequence[tuple[PostingIndex, Chunks]], chunk_count: int) -> npt.NDArray[np.uint32]:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from indexerd.digests import fast_digest, running_digest
+from indexerd.digests import fast_digest, fast_digest_parts, running_digest
 from indexerd.errors import CorruptionError, FormatVersionError
 from indexerd.ports import StoreFile
 from indexerd.store.codec import pack, unpack
@@ -43,12 +43,14 @@ _TextsOf = Callable[[npt.NDArray[np.uint64], npt.NDArray[np.uint8]], BytesTable 
 def encode_segment(segment: Segment) -> list[_Part]:
     """Return the bytes of a segment's file, in parts to be written one after the other."""
     sections = sections_of(segment)
-    entries, parts, offset = [], [], _HEAD.size + len(sections) * _ENTRY.size + _CHECKSUM_BYTES
+    parts: list[_Part] = []
+    entries, offset = [], _HEAD.size + len(sections) * _ENTRY.size + _CHECKSUM_BYTES
     for name, data in sections.items():
-        padded = _padded(data)
-        entries.append(_ENTRY.pack(name.encode(), offset, len(data), fast_digest(padded)))
-        parts.append(padded)
-        offset += len(padded)
+        # Not joined: of the texts that would be a copy.
+        padded = (data, bytes(-len(data) % _ALIGNMENT))
+        entries.append(_ENTRY.pack(name.encode(), offset, len(data), fast_digest_parts(padded)))
+        parts += padded
+        offset += sum(map(len, padded))
     head = _HEAD.pack(_MAGIC, SEGMENT_FORMAT, len(sections), offset) + b"".join(entries)
     return [head + fast_digest(head), *parts]
 
@@ -177,11 +179,6 @@ def _entries(buffer: memoryview, where: str, length_found: int | None = None) ->
     if behind != length:
         raise CorruptionError(where, "the sections do not end where the file does")
     return entries
-
-
-def _padded(data: _Part) -> _Part:
-    missing = -len(data) % _ALIGNMENT
-    return b"".join((data, bytes(missing))) if missing else data
 
 
 def sections_of(segment: Segment) -> dict[str, bytes | memoryview]:

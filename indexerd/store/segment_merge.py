@@ -19,7 +19,7 @@ from indexerd.digests import path_key
 from indexerd.model import SourcePath
 from indexerd.postings import merge_postings
 from indexerd.store.segment_value import Segment, owners_of_chunks
-from indexerd.store.tables import BytesTable, FileTexts, TextTable, bytes_table
+from indexerd.store.tables import BytesTable, TextTable, bytes_table, table_of
 
 _Indexes = npt.NDArray[np.int64]
 _Scalar = TypeVar("_Scalar", bound=np.generic)
@@ -62,7 +62,7 @@ def merge_segments(parts: Sequence[tuple[Segment, npt.NDArray[np.bool_]]], *, dr
         heading_numbers=heading_numbers,
         headings=headings,
         chunk_hit=documents.chunk_column(lambda segment: segment.chunk_hit),
-        texts=documents.table(lambda segment: segment.texts),
+        texts=documents.texts(),
         postings=merge_postings(
             [(segment.postings, some) for segment, some in zip(segments, places, strict=True)], int(first_chunks[-1])
         ),
@@ -114,7 +114,23 @@ class _Documents:
         values: npt.NDArray[_Scalar] = np.concatenate([of(segment) for segment in self._segments])[self.chunks]
         return values
 
-    def table(self, of: Callable[[Segment], BytesTable | FileTexts]) -> BytesTable:
+    def texts(self) -> BytesTable:
+        """Return the texts, each put into its place as it is read: they are most of a segment, and held once."""
+        lengths = self.column(lambda segment: segment.sizes)
+        blob = memoryview(bytearray(int(lengths.sum())))
+        table = table_of(blob, lengths)
+        starts = np.empty(len(lengths), np.int64)
+        starts[self._order] = table.offsets[:-1]
+        pieces = (
+            segment.texts[number]
+            for segment, numbers in zip(self._segments, self._live, strict=True)
+            for number in numbers.tolist()
+        )
+        for start, piece in zip(starts.tolist(), pieces, strict=True):
+            blob[start : start + len(piece)] = piece
+        return table
+
+    def table(self, of: Callable[[Segment], BytesTable]) -> BytesTable:
         pieces = [
             piece
             for segment, numbers in zip(self._segments, self._live, strict=True)

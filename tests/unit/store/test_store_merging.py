@@ -1,9 +1,15 @@
-"""Which segments are merged: the policy alone."""
+"""Which segments are merged, and what a merge holds."""
 
 import random
+import tracemalloc
 
+import numpy as np
+
+from indexerd.indexing import build_segment
+from indexerd.model import Settings, SourcePath
 from indexerd.store.merging import GROWTH, MAX_STORED, PartSize, plan_merge
 from indexerd.store.parts import MAX_PARTS, SMALL_CHUNKS, join_from
+from indexerd.store.segment import encode_segment, merge_segments
 
 
 def test_nothing_is_due_for_a_few_small_parts():
@@ -66,3 +72,18 @@ def test_ten_thousand_edits_keep_four_parts_and_rewrite_little():
             parts[plan.start : plan.stop] = [PartSize(1, chunks, 0)]
     assert most <= MAX_PARTS
     assert rewritten / 30_000 < 30
+
+
+def test_a_merge_holds_its_texts_once():
+    """From the parts to the bytes of the new file it takes little more memory than the texts, most of it, are."""
+    line = b"the same few words in every line\n"
+    parts = [
+        build_segment([(SourcePath(f"{part}{name}.md"), line * 30_000) for name in range(2)], Settings())
+        for part in "ab"
+    ]
+    tracemalloc.start()
+    merged = merge_segments([(part, np.ones(2, np.bool_)) for part in parts])
+    encode_segment(merged)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 1.8 * 4 * 30_000 * len(line)
