@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 
 from indexerd.grounding.bindings import NO_COUNT, Bound, bound, counted, exact_values
 from indexerd.grounding.polarity import denies, directions, names
-from indexerd.grounding.records import Bearing, borne, records
+from indexerd.grounding.records import MAX_RECORDS, Bearing, borne, records
 from indexerd.grounding.sentences import clauses, sentences
 from indexerd.grounding.shapes import Said, telling_words
 from indexerd.grounding.swaps import Shapes, shapes_of
@@ -90,8 +90,9 @@ class Passages:
         self._notations = {(one.kind, one.key): self.text[one.start : one.end] for one in exact_values(self.text)}
         self.values = {quantity.value for quantity in quantities(self.text)}
         self._grams: dict[int, list[frozenset[str]]] = {}
+        self._borne: dict[str, Bearing | None] = {}
         self._said = Said(self.text, language)
-        self._records = [row for passage in passages for row in records(passage)]
+        self._records = [row for passage in passages for row in records(passage)][:MAX_RECORDS]
 
     def features(self, claim: str) -> Features:
         """Measure a claim."""
@@ -146,7 +147,10 @@ class Passages:
 
     def borne(self, claim: str) -> Bearing | None:
         """Return what records bear of a claim."""
-        return borne(claim, self._said, self._records, self.language) if self._records else None
+        if claim not in self._borne:
+            found = borne(claim, self._said, self._records, self.language) if self._records else None
+            self._borne = {claim: found}
+        return self._borne[claim]
 
     @cached_property
     def cells(self) -> tuple[Quantity, ...]:

@@ -10,6 +10,7 @@ See: docs/grounding.md (support).
 
 import re
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from itertools import zip_longest
 from typing import Final, NamedTuple
 
@@ -31,6 +32,10 @@ class Record(NamedTuple):
     cells: tuple[str, ...]
     columns: tuple[str, ...] = ()
 
+
+# Of longer passages the first records are read, and of wide tables the first columns.
+MAX_RECORDS: Final = 300
+_MAX_CELLS: Final = 16
 
 _FENCE: Final = re.compile(r" {0,3}(?:```|~~~)")
 _RULE: Final = re.compile(r"[\s|:-]*-[\s|:-]*")
@@ -65,7 +70,7 @@ def records(text: str) -> tuple[Record, ...]:
             found.append(Record((block,), (_plain(item["name"]), _plain(item["value"]))))
         elif line.strip() and not line.startswith((" ", "\t")):
             block += 1
-    return tuple(found)
+    return tuple(found[:MAX_RECORDS])
 
 
 def _table(lines: list[str], block: int) -> Iterator[Record]:
@@ -85,7 +90,7 @@ def _table(lines: list[str], block: int) -> Iterator[Record]:
 
 
 def _cells(row: str) -> tuple[str, ...]:
-    return tuple(_plain(cell) for cell in _BAR.split(row.strip().removeprefix("|").removesuffix("|")))
+    return tuple(_plain(cell) for cell in _BAR.split(row.strip().removeprefix("|").removesuffix("|"))[:_MAX_CELLS])
 
 
 def _with_unit(cell: str, unit: str) -> str:
@@ -169,6 +174,11 @@ def _fits(one: Token, other: Token) -> bool:
     return len(units - {""}) < 2
 
 
+@lru_cache(maxsize=4096)
+def _whole_part(text: str, language: str) -> Part:
+    return Said(text, language).part(0, len(text))
+
+
 class _Reader:
     """A claim, read for the cells that it states."""
 
@@ -194,7 +204,7 @@ class _Reader:
         return (pair for pair in zip(row.columns, row.cells, strict=False) if self._says(pair[0]))
 
     def _says(self, text: str) -> bool:
-        part = Said(text, self._language).part(0, len(text))
+        part = _whole_part(text, self._language)
         part = part._replace(words=part.words - _JOINS or part.words)
         numbers = {one.value.value for one in part.values if isinstance(one.value, Quantity)}
         return bool(part) and (self.said.share(part) == 1 or not numbers.isdisjoint(self._numbers))

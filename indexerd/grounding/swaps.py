@@ -10,11 +10,12 @@ See: docs/grounding.md (values).
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from itertools import combinations, islice, permutations
 from typing import Final, NamedTuple
 
-from indexerd.grounding.records import Record, records
-from indexerd.grounding.sentences import PRONOUN, clauses, is_fenced, sentences
+from indexerd.grounding.records import MAX_RECORDS, Record, records
+from indexerd.grounding.sentences import PRONOUN, clauses, is_fenced, is_row, sentences
 from indexerd.grounding.shapes import Part, Said, aligned, comparable, same
 
 # Two sentences have one shape when so much of them is the same; of short ones less, if each word has its counterpart.
@@ -73,7 +74,7 @@ def shapes_of(passages: Iterable[str], language: str) -> tuple[Shapes, ...]:
         for heading, text in _texts(passage):
             texts.append(_Under(text, language, heading))
             parts += (_Under(part, language, heading) for part in clauses(text) or (text,))
-    del rows[MAX_TEXTS:]
+    del rows[MAX_RECORDS:]
     whole = [Said(" ".join((*row.columns, *row.cells)), language) for row in rows]
     numbers = (pair for pair in combinations(range(len(rows)), 2) if rows[pair[0]].block == rows[pair[1]].block)
     of_rows = (
@@ -109,7 +110,7 @@ def _texts(passage: str) -> Iterator[tuple[str, str]]:
     for start, end in sentences(passage):
         if passage.startswith("#", start):
             heading = passage[start:end]
-        elif not is_fenced(passage[start:end]):
+        elif not (is_fenced(passage[start:end]) or is_row(passage[start:end])):
             yield heading, passage[before if PRONOUN.match(passage, start) else start : end]
         before = start
 
@@ -139,6 +140,7 @@ def _without(one: Part, other: Part) -> Part:
     return one._replace(values=values, words=one.words - other.words)
 
 
+@lru_cache(maxsize=4096)
 def _name(cell: str, language: str) -> Part:
     said = Said(cell, language)
     return said.part(0, len(cell)) if cell and len(said.sentence.tokens) <= _LONGEST_NAME else Part()
@@ -151,7 +153,7 @@ def _of_columns(rows: Sequence[Record], language: str) -> Shapes:
         named = list(zip(row.columns, row.cells, strict=False))[1:]
         said = [Said(" ".join(each), language) for each in named]
         together += said
-        for one, other in combinations(range(len(named)), 2):
+        for one, other in islice(combinations(range(len(named)), 2), MAX_PAIRS - len(pairs)):
             pairs.append(Beside(said[one], said[other], _of_cells(named[one], named[other], language)))
     kept = (pair for pair in _telling(pairs) if bool(pair.places[-1].one.values) == bool(pair.places[-1].other.values))
     return Shapes(tuple(together), tuple(kept))
