@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Self
 
+from indexerd.analysis import known_language
 from indexerd.cli.place import Place, here
 from indexerd.cli.reaching import Backend, Selection, find_daemon, local_config, naming_holder, root_paths
 from indexerd.cli.syncing import plan_sync, require_roots
@@ -136,5 +137,8 @@ def check(claim: str, passages: Sequence[str], *, language: str = "english") -> 
 
     Returns:
         `band`, `score`, `reasons`, `span`, `spans`, as docs/grounding.md says.
+
+    Raises:
+        RequestError: There is no such language; the message lists those there are.
     """
-    return judged_pair({"claim": claim, "passages": list(passages)}, language)
+    return judged_pair({"claim": claim, "passages": list(passages)}, known_language(language))

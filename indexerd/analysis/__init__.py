@@ -11,7 +11,7 @@ See: docs/search.md (analysis).
 from indexerd.analysis.characters import UNICODE_VERSION
 from indexerd.analysis.locating import locate, locate_each
 from indexerd.analysis.query import QueryWord, analyze_query, name_key
-from indexerd.analysis.stemming import LANGUAGES, NO_STEMMING, STEMMER_VERSION
+from indexerd.analysis.stemming import LANGUAGES, NO_STEMMING, STEMMER_VERSION, known_language
 
 ANALYZER_VERSION = 1
 
@@ -23,6 +23,7 @@ __all__ = [
     "UNICODE_VERSION",
     "QueryWord",
     "analyze_query",
+    "known_language",
     "locate",
     "locate_each",
     "name_key",

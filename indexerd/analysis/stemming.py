@@ -12,9 +12,22 @@ from typing import AnyStr
 
 import Stemmer
 
+from indexerd.errors import RequestError
+
 NO_STEMMING = "none"
 LANGUAGES: tuple[str, ...] = (NO_STEMMING, *sorted(Stemmer.algorithms()))
 STEMMER_VERSION: str = Stemmer.version()
+
+
+def known_language(name: str) -> str:
+    """Return the name of a language that a caller gave.
+
+    Raises:
+        RequestError: It is none of `LANGUAGES`, which the message lists.
+    """
+    if name not in LANGUAGES:
+        raise RequestError(f"language: must be one of {', '.join(LANGUAGES)}, not {name!r}")
+    return name
 
 
 def stems(words: Sequence[AnyStr], language: str) -> list[AnyStr]:

@@ -16,6 +16,7 @@ from typing import cast
 
 import click
 
+from indexerd.analysis import known_language
 from indexerd.cli.answering import write, write_json
 from indexerd.cli.asking_there import asking_backend
 from indexerd.cli.hits import conflict_lines
@@ -116,7 +117,8 @@ def _json_object(text: str) -> dict[str, object] | None:
 
 
 def _judge_lines(lines: Iterable[bytes], checker: str | None, language: str) -> int:
-    results = _checked_outside(lines, checker) if checker else (_judged(line, language) for line in lines)
+    known = known_language(language)
+    results = _checked_outside(lines, checker) if checker else (_judged(line, known) for line in lines)
     for result in results:
         if not write(1, result + b"\n"):
             raise BrokenPipeError

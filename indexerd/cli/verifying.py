@@ -53,8 +53,8 @@ def verify_command(
 ) -> int:
     """Say whether a full citation (…#L12-L18@sha256:HEX) still holds, and where it does not what changed.
 
-    Needs no index: its path may also lead to any file from the current directory. With --evidence the hash may be left
-    out.
+    Needs no index: its path may also lead to any file from the current directory. Where --socket, --profile or
+    --state-dir name an index, only the paths of its sources are meant. With --evidence the hash may be left out.
     """
     # What is no text is found by the name that citations spell.
     spelled = encode_text(citation) if is_undecodable(citation) else citation

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from functools import partial
 
 from indexerd.access.rights import Rights, is_valid
+from indexerd.analysis import known_language
 from indexerd.errors import RequestError
 from indexerd.grounding import check_answer, evidence_of, structured_answer, support_of, text_answer
 from indexerd.grounding.answers import EvidenceBlock
@@ -51,7 +52,7 @@ class Checking:
         answer, evidence, fix = fields.text_or_table("answer"), fields.table("evidence"), fields.flag("fix")
         roles, as_of = caller.acting_roles(fields.maybe_texts("roles")), fields.date("as_of")
         fields.close()
-        language = language or self._parts.settings.language
+        language = known_language(language or self._parts.settings.language)
         if pairs is not None:
             return {"protocol": PROTOCOL_VERSION, "results": [judged_pair(pair, language) for pair in pairs]}
         if answer is None or evidence is None:

@@ -89,6 +89,8 @@ def test_a_claim_is_held_to_passages_without_an_index():
     """The same as a line of `check --jsonl`."""
     found = indexerd.check("It takes 30 days.", ["It takes 20 days."])
     assert (found["band"], found["reasons"]) == ("partial", [{"code": "numbers", "missing": ["30 days"]}])
+    with pytest.raises(RequestError, match="language"):
+        indexerd.check("It takes 30 days.", ["It takes 20 days."], language="klingon")
 
 
 def test_importing_the_package_loads_nothing_else():

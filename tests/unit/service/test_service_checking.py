@@ -90,6 +90,13 @@ def test_claims_can_be_held_to_passages_that_come_with_them(house):
     assert [result.get("band", "error") for result in found["results"]] == ["not_found", "error"]
 
 
+def test_a_language_that_there_is_not_is_refused_with_those_there_are(house):
+    """Before anything is judged, whichever form the answer has."""
+    for given in ({"claims": [{"claim": "x", "passages": ["x"]}]}, {"answer": "x", "evidence": {}}):
+        with pytest.raises(RequestError, match=r"must be one of .*english.*, not 'klingon'"):
+            house.call("check", language="klingon", **given)
+
+
 def test_what_is_missing_is_named(house):
     """Neither an answer with evidence nor claims."""
     with pytest.raises(RequestError, match="'answer' and 'evidence'"):
