@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 
 from indexerd.grounding.sentences import is_row
 from indexerd.grounding.shapes import CJK, Part, Said, Token, same
-from indexerd.grounding.values import Quantity
+from indexerd.grounding.values import Quantity, quantities
 
 
 class Record(NamedTuple):
@@ -185,11 +185,11 @@ class _Reader:
     def __init__(self, said: Said, passages: Said, language: str) -> None:
         self.said, self._language = said, language
         # Where no passage has a number with its unit, a table may leave the unit to its heading.
-        self._numbers = {one.value.value for one in said.values if isinstance(one.value, Quantity)}
-        self._numbers -= {
-            one.value.value
-            for one in passages.values
-            if isinstance(one.value, Quantity) and one.value.unit and said.share(Part((one,)))
+        claimed = {(one.value.value, one.value.unit) for one in said.values if isinstance(one.value, Quantity)}
+        self._numbers = {value for value, _ in claimed} - {
+            one.value
+            for one in quantities(passages.text)
+            if one.unit and ((one.value, one.unit) in claimed or (one.value, "") in claimed)
         }
 
     def states(self, row: Record) -> bool:
