@@ -2,7 +2,8 @@
 
 Owns: which methods a tool calls, with the bounds that were fixed at the start; `indexerd://doc/` addresses.
 Knows nothing of: the Model Context Protocol's messages, how a call travels.
-Invariants: 1. every call that gives text or finds it carries the roles, the day, the paths, and `safe`. 2. what a model
+Invariants: 1. every call that gives, finds or proves text carries the roles, the day, the paths, and (but
+    `check`, which always is) `safe`. 2. what a model
     gets of a document is proved text, its name and its headings; no absolute path.
 Purity: pure, save for the calls it is given.
 See: docs/agents.md (tools).
@@ -40,14 +41,15 @@ class Bounds(NamedTuple):
     paths: tuple[str, ...] = ()
     wait_ms: int = 2_000
 
-    def person(self) -> Json:
-        """Return the parameters that say for whom and for which day."""
+    def chosen(self) -> Json:
+        """Return the parameters that say for whom, for which day, and which documents."""
         roles: Json = {} if self.roles is None else {"roles": list(self.roles)}
-        return roles | ({"as_of": self.as_of} if self.as_of else {})
+        day: Json = {"as_of": self.as_of} if self.as_of else {}
+        return roles | day | ({"paths": list(self.paths)} if self.paths else {})
 
     def documents(self) -> Json:
-        """Return the parameters that say which documents."""
-        return self.person() | ({"paths": list(self.paths)} if self.paths else {}) | {"safe": True}
+        """Return these, and that nothing unsafe is given."""
+        return self.chosen() | {"safe": True}
 
 
 class Tools:
@@ -148,7 +150,7 @@ class Tools:
             made["evidence_set_id"] = given.get("evidence_set_id")
         evidence = {"query": given.get("query"), "abstained": given.get("abstained"), "evidence": made}
         asked = {"answer": arguments["answer"], "evidence": evidence, "fix": True}
-        return _without_protocol(self._call("check", asked | self._bounds.person()))
+        return _without_protocol(self._call("check", asked | self._bounds.chosen()))
 
     def _verify(self, arguments: Json) -> Json:
         reply = self._call("verify", {"citation": arguments["citation"], **self._bounds.documents()})

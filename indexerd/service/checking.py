@@ -3,15 +3,17 @@
 Owns: what is read to prove a cited block, and whether it may still be evidence for this caller today.
 Knows nothing of: how a claim is judged.
 Invariants: 1. nothing is remembered between calls: the evidence is handed back, and its id computed anew. 2. a document
-    that the caller may not see answers like one that is gone. 3. no file is read that is not indexed.
+    that the caller may not see, or that its paths leave out, answers like one
+    that is gone. 3. no file is read that is not indexed.
 Purity: shell (reads sources).
 See: docs/grounding.md, docs/protocol.md (check).
 """
 
 import datetime
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 
+from indexerd.access.globs import chooser
 from indexerd.access.rights import Rights, is_valid
 from indexerd.analysis import known_language
 from indexerd.errors import RequestError
@@ -51,21 +53,29 @@ class Checking:
         pairs, language = fields.tables("claims"), fields.text("language")
         answer, evidence, fix = fields.text_or_table("answer"), fields.table("evidence"), fields.flag("fix")
         roles, as_of = caller.acting_roles(fields.maybe_texts("roles")), fields.date("as_of")
+        chooses = chooser(fields.texts("paths"))
         fields.close()
         language = known_language(language or self._parts.settings.language)
         if pairs is not None:
             return {"protocol": PROTOCOL_VERSION, "results": [judged_pair(pair, language) for pair in pairs]}
         if answer is None or evidence is None:
             raise RequestError("check needs 'answer' and 'evidence' (the reply of evidence), or 'claims'")
-        proving = _Proving(self._parts, caller, roles, as_of or self._parts.clock.today())
+        proving = _Proving(self._parts, caller, roles, as_of or self._parts.clock.today(), chooses)
         return _checked(answer, evidence, proving, language, fix=fix)
 
 
 class _Proving:
     """What stands today, for one caller, where blocks were cut from; `ages` are those of the sources it read."""
 
-    def __init__(self, parts: Parts, caller: Caller, roles: frozenset[str], day: datetime.date) -> None:
-        self._parts, self._caller, self._roles, self._day = parts, caller, roles, day
+    def __init__(
+        self,
+        parts: Parts,
+        caller: Caller,
+        roles: frozenset[str],
+        day: datetime.date,
+        chooses: Callable[[str], bool],
+    ) -> None:
+        self._parts, self._caller, self._roles, self._day, self._chooses = parts, caller, roles, day, chooses
         self._ages: dict[str, Age] = {}
 
     def age(self, source: str) -> Age:
@@ -91,7 +101,7 @@ class _Proving:
         return is_superseded(path, own, parts.store.snapshot(), asker, parts.access, held=parts.sync.held())
 
     def _indexed(self, block: EvidenceBlock) -> Citation | None:
-        """Return what a block cites, with its hash, if it is a document of this index."""
+        """Return what a block cites, with its hash, if it is a document of this index that may be chosen."""
         cited = parse_citation(f"{block.citation}@sha256:{block.content_hash}")
         if cited is None or cited.content_hash is None:
             return None
@@ -99,7 +109,7 @@ class _Proving:
             path = named_source(self._parts, cited.source_path)
         except RequestError:
             return None
-        if self._parts.store.snapshot().find(path) is None:
+        if not self._chooses(path) or self._parts.store.snapshot().find(path) is None:
             return None
         return Citation(source_path=path, span=cited.span, content_hash=cited.content_hash)
 

@@ -325,6 +325,33 @@ def test_evidence_is_checked_by_its_id_or_handed_back():
     assert "ask evidence again" in Agent().tool("check", answer=answer, evidence_set_id="evidence_0")
 
 
+@pytest.mark.parametrize(
+    ("bounds", "code"),
+    [
+        (Bounds(paths=("other.md",)), "stale_evidence"),
+        (Bounds(paths=("!travel.md",)), "stale_evidence"),
+        (Bounds(roles=()), "stale_evidence"),
+        (Bounds(roles=("board",), as_of="2031-01-01"), "evidence_not_valid"),
+        (Bounds(roles=("board",)), None),
+    ],
+)
+def test_evidence_that_is_handed_in_is_held_to_what_was_fixed_at_the_start(bounds, code):
+    """What `verify` calls gone because of the paths, the roles or the day is no evidence for `check` either."""
+    files = {
+        "travel.md": "---\nacl: [board]\nvalid_to: 2030-01-01\n---\n# Travel\n\nLodging is paid up to 300 yuan.\n",
+        "other.md": "# Travel\n\nLodging is paid up to 400 yuan.\n",
+    }
+    given = Agent(files, Bounds(roles=("board",))).tool("evidence", question="what is paid for lodging")
+    (block,) = (block for block in given["blocks"] if block["citation"].startswith("travel.md"))
+    agent = Agent(files, bounds)
+    answer = f"Lodging is paid up to 300 yuan [{block['label']}]."
+    checked = agent.tool("check", answer=answer, evidence=given)
+    assert checked["issue_codes"] == ([code] if code else [])
+    assert len(checked["conflicts"]) == (0 if code else 1)
+    verified = agent.tool("verify", citation=f"{block['citation']}@sha256:{block['content_hash']}")
+    assert verified["state"] == ("gone" if code else "fresh")
+
+
 def test_an_abstention_is_told_and_can_be_checked():
     """No blocks, a reason, and an answer that says so passes."""
     agent = Agent()
