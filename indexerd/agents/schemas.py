@@ -160,6 +160,7 @@ _OUTPUTS: dict[str, Json] = {
             "claim_count": _WHOLE,
             "citation_count": _WHOLE,
             "uncited_claim_count": _WHOLE,
+            "set_aside_count": _WHOLE,
             "issue_codes": _TEXTS,
             "claims": {"type": "array", "items": _object(_CLAIM, more=True)},
             "fixed": _TEXT,

@@ -160,6 +160,8 @@ def _for_people(report: Result) -> str:
     lines = [line for claim in cast("list[Result]", report["claims"]) for line in _claim_lines(claim)]
     whole = (issue for issue in cast("list[Mapping[str, str]]", report["issues"]) if not issue["claim_id"])
     lines += [f"{issue['code']}: {escape(issue['detail'])}" for issue in whole]
+    if aside := cast("int", report["set_aside_count"]):
+        lines.append(f"set aside: {count(aside, 'block')} of the evidence, not what was given or not valid now")
     share = "there is no claim to be checked"
     if report["claim_count"]:
         good = 100 * cast("float", report["coverage"])

@@ -2,7 +2,8 @@
 
 Owns: the issue codes of a check, which of them a claim gets, coverage, the verdict.
 Knows nothing of: files, callers, how a citation is proved.
-Invariants: 1. only what was selected into the evidence can support a claim. 2. integrity and support are judged
+Invariants: 1. only what was selected into the evidence can support a claim, and where it does not cite it, only what
+    holds. 2. integrity and support are judged
     apart: a perfect citation of a passage that says something else is `unsupported_claim`. 3. the same input gives
     the same report.
 Purity: pure (proof is asked of a callable).
@@ -19,11 +20,14 @@ from indexerd.grounding.answers import Answer, AnswerCitation, AnswerClaim, Evid
 from indexerd.grounding.claims import links, spoken
 from indexerd.grounding.support import Support, support_of
 
-ProofState = Literal["fresh", "moved", "changed", "gone", "not_valid"]
+ProofState = Literal["fresh", "moved", "changed", "gone", "not_valid", "edited"]
 
 
 class Proof(NamedTuple):
-    """What a cited chunk's source holds now; `detail` names the new lines of one that moved."""
+    """What a chunk's source holds now; `detail` names the new lines of one that moved.
+
+    `edited`: its text is not what its hash says, whatever the source holds.
+    """
 
     state: ProofState
     detail: str = ""
@@ -44,7 +48,9 @@ class CheckedClaim:
     Attributes:
         blocks: The selected blocks that it cites, in order.
         support: What they say of it; None where it cites none, or is no claim.
-        found_in: Labels of other blocks that support it where its own do not.
+        found_in: Labels of other blocks that hold and support it where its own do not, or do not hold.
+        right: Labels of the blocks that it may cite: its own where those that hold support it, else `found_in`;
+            of what is no claim those that hold.
     """
 
     claim: AnswerClaim
@@ -52,6 +58,7 @@ class CheckedClaim:
     support: Support | None
     found_in: tuple[str, ...]
     issues: tuple[Issue, ...]
+    right: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +67,8 @@ class Report:
 
     Attributes:
         evidence_set_id: Of the evidence handed in, computed anew.
+        holding: The blocks that hold: only they may support what does not cite them, or be in a conflict.
+        set_aside_count: How many do not.
         coverage: Share of the claims that are supported and cited without fault; 1 where there are none.
     """
 
@@ -67,6 +76,8 @@ class Report:
     claims: tuple[CheckedClaim, ...]
     issues: tuple[Issue, ...]
     coverage: float
+    holding: tuple[EvidenceBlock, ...]
+    set_aside_count: int
 
     @property
     def passed(self) -> bool:
@@ -84,13 +95,14 @@ def check_answer(answer: Answer, evidence: Evidence, prove: Prove, judge: Judge 
     Args:
         answer: What a model said.
         evidence: What it was given.
-        prove: Says what the source of a block holds now; asked once for each block that is cited.
+        prove: Says what the source of a block holds now; asked once for each block whose text is what its hash says.
         judge: Says whether passages support a claim.
     """
     by_label = {block.label: block for block in evidence.blocks}
-    proofs = {label: prove(by_label[label]) for label in _cited_labels(answer, by_label)}
+    proofs = {block: _proof(block, prove) for block in dict.fromkeys(evidence.blocks)}
+    holding = tuple(block for block in evidence.blocks if proofs[block].state == "fresh")
     linked: dict[str, list[Issue]] = {}
-    for issue in _unknown_links(answer, evidence):
+    for issue in _unknown_links(answer, holding):
         linked.setdefault(issue.claim_id, []).append(issue)
     claims = tuple(
         replace(claim, issues=(*claim.issues, *linked.pop(claim.claim.claim_id, ())))
@@ -105,7 +117,14 @@ def check_answer(answer: Answer, evidence: Evidence, prove: Prove, judge: Judge 
         claims=claims,
         issues=issues,
         coverage=good / len(held) if held else 1.0,
+        holding=holding,
+        set_aside_count=len(evidence.blocks) - len(holding),
     )
+
+
+def _proof(block: EvidenceBlock, prove: Prove) -> Proof:
+    is_whole = content_hash(block.text.encode("utf-8", "surrogatepass")).hex() == block.content_hash
+    return prove(block) if is_whole else Proof("edited")
 
 
 def _id_of(evidence: Evidence) -> str:
@@ -129,9 +148,9 @@ def _of_answer(answer: Answer, evidence: Evidence) -> Iterator[Issue]:
         yield Issue("unexpected_abstention_reason", "", "a reason to abstain, but the answer does not")
 
 
-def _unknown_links(answer: Answer, evidence: Evidence) -> Iterator[Issue]:
-    """Find the links that no block contains, each with the claim that has it."""
-    known = "\n".join(block.text for block in evidence.blocks)
+def _unknown_links(answer: Answer, holding: Sequence[EvidenceBlock]) -> Iterator[Issue]:
+    """Find the links that no block which holds contains, each with the claim that has it."""
+    known = "\n".join(block.text for block in holding)
     if answer.text:
         found = [(_claim_at(answer, link.start), link.target) for link in links(answer.text)]
     else:
@@ -147,11 +166,6 @@ def _claim_at(answer: Answer, offset: int) -> str:
     return next((one.claim_id for one in answer.claims if one.start_char <= offset < one.end_char), "")
 
 
-def _cited_labels(answer: Answer, by_label: Mapping[str, EvidenceBlock]) -> list[str]:
-    named = (_block(citation, by_label) for claim in answer.claims for citation in claim.citations)
-    return list(dict.fromkeys(block.label for block in named if block is not None))
-
-
 def _block(citation: AnswerCitation, by_label: Mapping[str, EvidenceBlock]) -> EvidenceBlock | None:
     """Return the selected block that is meant: by its label, else by its citation."""
     if citation.label:
@@ -165,23 +179,29 @@ def _names(citation: str, block: EvidenceBlock) -> bool:
 
 
 def _checked(
-    claim: AnswerClaim, by_label: Mapping[str, EvidenceBlock], proofs: Mapping[str, Proof], judge: Judge
+    claim: AnswerClaim, by_label: Mapping[str, EvidenceBlock], proofs: Mapping[EvidenceBlock, Proof], judge: Judge
 ) -> CheckedClaim:
     if not claim.is_claim:
-        return CheckedClaim(claim=claim, blocks=(), support=None, found_in=(), issues=())
+        labels = (citation.label for citation in claim.citations)
+        kept = tuple(label for label in labels if label not in by_label or proofs[by_label[label]].state == "fresh")
+        return CheckedClaim(claim=claim, blocks=(), support=None, found_in=(), issues=(), right=kept)
     issues = [Issue(code, claim.claim_id, detail) for code, detail in _integrity(claim, by_label, proofs)]
     found = (_block(citation, by_label) for citation in claim.citations)
     blocks = tuple({block.label: block for block in found if block is not None}.values())
     said = spoken(claim.text)
     support = judge(said, [block.text for block in blocks]) if blocks else None
-    found_in: tuple[str, ...] = ()
-    if support is None or not bears(support):
-        others = (block for label, block in by_label.items() if block not in blocks)
-        found_in = tuple(block.label for block in others if bears(judge(said, [block.text])))
+    own = tuple(block for block in blocks if proofs[block].state == "fresh")
+    held = support if own == blocks else judge(said, [block.text for block in own]) if own else None
+    right, found_in = tuple(block.label for block in own), tuple[str, ...]()
+    if held is None or not bears(held):
+        others = (block for block in by_label.values() if block not in blocks and proofs[block].state == "fresh")
+        right = found_in = tuple(block.label for block in others if bears(judge(said, [block.text])))
     if support is not None and not bears(support):
         elsewhere = f"; {', '.join(found_in)} would" if found_in else ""
         issues.append(Issue("unsupported_claim", claim.claim_id, f"what it cites does not bear it{elsewhere}"))
-    return CheckedClaim(claim=claim, blocks=blocks, support=support, found_in=found_in, issues=tuple(issues))
+    return CheckedClaim(
+        claim=claim, blocks=blocks, support=support, found_in=found_in, issues=tuple(issues), right=right
+    )
 
 
 def bears(support: Support) -> bool:
@@ -190,7 +210,7 @@ def bears(support: Support) -> bool:
 
 
 def _integrity(
-    claim: AnswerClaim, by_label: Mapping[str, EvidenceBlock], proofs: Mapping[str, Proof]
+    claim: AnswerClaim, by_label: Mapping[str, EvidenceBlock], proofs: Mapping[EvidenceBlock, Proof]
 ) -> Iterator[tuple[str, str]]:
     if not claim.citations:
         yield "uncited_claim", "no citation"
@@ -205,13 +225,13 @@ def _integrity(
         if block is None:
             yield "unknown_citation", f"{name or 'a citation without label'} was not selected into the evidence"
         else:
-            yield from _of_citation(citation, block, proofs[block.label])
+            yield from _of_citation(citation, block, proofs[block])
 
 
 def _of_citation(citation: AnswerCitation, block: EvidenceBlock, proof: Proof) -> Iterator[tuple[str, str]]:
     if citation.citation and not _names(citation.citation, block):
         yield "citation_metadata_mismatch", f"{block.label} is {block.citation}, not {citation.citation}"
-    if content_hash(block.text.encode("utf-8", "surrogatepass")).hex() != block.content_hash:
+    if proof.state == "edited":
         yield "missing_evidence_chunk", f"the text handed in for {block.label} is not what {block.citation} was"
     elif proof.state == "not_valid":
         yield "evidence_not_valid", f"{block.citation} is no evidence now"

@@ -13,7 +13,7 @@ from datetime import date
 from typing import NamedTuple
 
 from indexerd.grounding.answers import Answer, AnswerCitation, EvidenceBlock
-from indexerd.grounding.checking import CheckedClaim, Report, bears
+from indexerd.grounding.checking import CheckedClaim, Report
 from indexerd.grounding.claims import mark_spans, spoken, statements
 from indexerd.grounding.conflicts import Conflict, ConflictSpan, conflicts
 from indexerd.grounding.passages import SupportSpan
@@ -36,6 +36,7 @@ def report_json(report: Report, answer: Answer) -> Json:
         "claim_count": len(held),
         "uncited_claim_count": sum(not claim.claim.citations for claim in held),
         "citation_count": sum(len(claim.claim.citations) for claim in held),
+        "set_aside_count": report.set_aside_count,
         "coverage": report.coverage,
         "issue_codes": sorted({issue.code for issue in report.issues}),
         "issues": [issue._asdict() for issue in report.issues],
@@ -172,7 +173,7 @@ def _settled(one: Age, other: Age) -> tuple[str | None, int | None]:
 
 
 def fixed_text(answer: Answer, report: Report) -> str:
-    """Return a text answer whose faulty marks name the blocks that bear the claim; `[unsupported]` where none does."""
+    """Return a text answer whose faulty marks name blocks that hold and bear the claim, or `[unsupported]`."""
     pieces, at = [], 0
     for start, end, new in _edits(answer, report):
         pieces += [answer.text[at:start], new]
@@ -182,24 +183,19 @@ def fixed_text(answer: Answer, report: Report) -> str:
 
 def _edits(answer: Answer, report: Report) -> Iterator[tuple[int, int, str]]:
     for checked in report.claims:
-        if not checked.issues:
+        cited = tuple(citation.label for citation in checked.claim.citations)
+        if not checked.issues and (checked.claim.is_claim or checked.right == cited):
             continue
-        labels = _right_labels(checked)
-        written = "".join(f"[{label}]" for label in labels) or UNSUPPORTED
+        written = "".join(f"[{label}]" for label in checked.right) or (UNSUPPORTED if checked.issues else "")
         spans = mark_spans(answer.text, checked.claim.start_char, checked.claim.end_char)
         if not spans:
             yield checked.claim.end_char, checked.claim.end_char, f" {written}"
             continue
-        first, *rest = spans
-        yield first.start, first.end, written
+        if written:
+            yield spans[0].start, spans[0].end, written
+            spans = spans[1:]
         # A mark that goes takes the blank before it along.
-        yield from ((span.start - (answer.text[span.start - 1] == " "), span.end, "") for span in rest)
-
-
-def _right_labels(checked: CheckedClaim) -> tuple[str, ...]:
-    if checked.support is not None and bears(checked.support):
-        return tuple(block.label for block in checked.blocks)
-    return checked.found_in
+        yield from ((span.start - (answer.text[span.start - 1] == " "), span.end, "") for span in spans)
 
 
 def fixed_structure(report: Report) -> list[Json]:
@@ -210,7 +206,7 @@ def fixed_structure(report: Report) -> list[Json]:
 def _fixed_claim(checked: CheckedClaim) -> Json:
     kept: list[Json] = [_citation_json(citation) for citation in checked.claim.citations]
     if checked.issues:
-        kept = [{"label": label, "citation": "", "quote": ""} for label in _right_labels(checked)]
+        kept = [{"label": label, "citation": "", "quote": ""} for label in checked.right]
     return {
         "claim_id": checked.claim.claim_id,
         "text": checked.claim.text,

@@ -1,6 +1,6 @@
-"""`check`: an answer held to the evidence it was given, each cited chunk proved anew; or claims held to passages.
+"""`check`: an answer held to the evidence it was given, each chunk of it proved anew; or claims held to passages.
 
-Owns: what is read to prove a cited block, and whether it may still be evidence for this caller today.
+Owns: what is read to prove a block, and whether it may still be evidence for this caller today.
 Knows nothing of: how a claim is judged.
 Invariants: 1. nothing is remembered between calls: the evidence is handed back, and its id computed anew. 2. a document
     that the caller may not see, or that its paths leave out, answers like one
@@ -29,7 +29,7 @@ from indexerd.protocol.messages import Payload
 from indexerd.search.eligibility import is_superseded
 from indexerd.search.rights import Caller as SearchCaller
 from indexerd.service.callers import Caller
-from indexerd.service.disagreeing import age, proved_conflicts
+from indexerd.service.disagreeing import age, conflicts_between
 from indexerd.service.lines import Lines
 from indexerd.service.parts import Parts
 from indexerd.service.paths import named_source, read_as
@@ -121,7 +121,7 @@ def _checked(
     evidence = evidence_of(reply)
     report = check_answer(answer, evidence, proving.prove, partial(support_of, language=language))
     result: Json = {"protocol": PROTOCOL_VERSION, **report_json(report, answer)}
-    result["conflicts"] = proved_conflicts(evidence.blocks, proving.prove, proving.age)
+    result["conflicts"] = conflicts_between(report.holding, proving.age)
     if fix:
         result["fixed"] = fixed_text(answer, report) if answer.text else {"claims": fixed_structure(report)}
     return result

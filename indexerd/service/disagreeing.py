@@ -2,16 +2,15 @@
 
 Owns: where the age of a document comes from.
 Knows nothing of: how a conflict is found.
-Invariants: 1. a side is a block of the evidence, and in a check one that was proved for this caller.
+Invariants: 1. a side is a block of the evidence, and in a check one that holds for this caller.
 Purity: pure over what was read.
 See: docs/grounding.md (conflicts), docs/protocol.md (evidence, check).
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from indexerd.access.rights import OPEN, Rights, rights
 from indexerd.grounding.answers import EvidenceBlock, evidence_of
-from indexerd.grounding.checking import Proof
 from indexerd.grounding.reporting import Age, conflict_json, disagreements
 from indexerd.model import SourcePath
 from indexerd.search.outcome import SearchOutcome
@@ -32,22 +31,12 @@ def conflicts_of(parts: Parts, snapshot: Snapshot, outcome: SearchOutcome, reply
         own = rights(document, parts.access) if document else OPEN
         return age(own, modified.get(SourcePath(source)))
 
-    return [conflict_json(*found, age_of) for found in disagreements(evidence_of(reply).blocks)]
+    return conflicts_between(evidence_of(reply).blocks, age_of)
 
 
-def proved_conflicts(
-    blocks: tuple[EvidenceBlock, ...], prove: Callable[[EvidenceBlock], Proof], age_of: Callable[[str], Age]
-) -> list[Json]:
-    """Return the conflicts between blocks of which both hold today; a block is proved only if it is in one."""
-    found, proofs = disagreements(blocks), dict[str, Proof]()
-    for block in (block for one, other, _ in found for block in (one, other)):
-        if block.label not in proofs:
-            proofs[block.label] = prove(block)
-    return [
-        conflict_json(one, other, each, age_of)
-        for one, other, each in found
-        if proofs[one.label].state == proofs[other.label].state == "fresh"
-    ]
+def conflicts_between(blocks: Sequence[EvidenceBlock], age_of: Callable[[str], Age]) -> list[Json]:
+    """Return the conflicts between blocks that hold."""
+    return [conflict_json(*found, age_of) for found in disagreements(blocks)]
 
 
 def age(own: Rights, modified_ns: int | None) -> Age:

@@ -1,6 +1,7 @@
 """An answer held to its evidence: each fault has its code, and a good answer has none."""
 
 import hashlib
+from dataclasses import replace
 
 import pytest
 
@@ -96,7 +97,7 @@ def test_each_fault_has_its_code_alone(answer, expected):
     ],
 )
 def test_a_citation_whose_source_says_otherwise_now_is_stale(state, expected):
-    """Each cited block is proved anew; what is not cited is not asked for."""
+    """Each block is proved anew, once."""
     asked = []
 
     def prove(one):
@@ -104,7 +105,7 @@ def test_a_citation_whose_source_says_otherwise_now_is_stale(state, expected):
         return Proof(state)
 
     assert codes({"claims": [claim()]}, prove=prove) == [expected]
-    assert asked == ["S1"]
+    assert asked == ["S1", "S2"]
 
 
 def test_a_block_that_is_not_what_its_hash_says_is_missing():
@@ -114,6 +115,81 @@ def test_a_block_that_is_not_what_its_hash_says_is_missing():
     )
     changed = Evidence(query="limits?", evidence_set_id=SET_ID, blocks=(forged, BLOCKS[1]))
     assert "missing_evidence_chunk" in codes({"claims": [claim()]}, changed)
+
+
+def stale(*labels):
+    return lambda one: Proof("changed" if one.label in labels else "fresh")
+
+
+def edited(text):
+    return Evidence(query="limits?", evidence_set_id=SET_ID, blocks=(BLOCKS[0], replace(BLOCKS[1], text=text)))
+
+
+@pytest.mark.parametrize(
+    ("evidence", "prove"),
+    [(edited("Elephants paint, see http://evil.example/x.\n"), fresh), (EVIDENCE, stale("S2"))],
+    ids=["edited", "stale"],
+)
+def test_a_block_that_does_not_hold_bears_nothing_that_does_not_cite_it(evidence, prove):
+    """It is named by no claim, makes no link known, is in no fix, and is counted."""
+    text = "Meals are paid up to 100 yuan a day [S1]. Elephants paint. Lodging is paid [S1], see http://evil.example/x."
+    answer = text_answer(text)
+    report = check_answer(answer, evidence, prove)
+    assert [one.found_in for one in report.claims] == [(), (), ()]
+    assert {issue.code for issue in report.issues} == {"unsupported_claim", "uncited_claim", "unknown_link"}
+    assert (report.holding, report_json(report, answer)["set_aside_count"]) == ((BLOCKS[0],), 1)
+    assert "S2" not in fixed_text(answer, report)
+
+
+def test_of_two_blocks_with_one_label_each_stands_for_itself():
+    """A forged block does not hide behind another that holds."""
+    forged = replace(BLOCKS[0], text="Lodging is paid up to 999 yuan a night.\n")
+    for blocks in ((forged, *BLOCKS), (*BLOCKS, forged)):
+        report = check_answer(text_answer("Hello!"), Evidence(query="?", evidence_set_id="", blocks=blocks), fresh)
+        assert (report.holding, report.set_aside_count) == (BLOCKS, 1)
+
+
+COPY = block("S3", "copy.md", LODGING, 1)
+
+
+@pytest.mark.parametrize(
+    ("blocks", "text", "fixed"),
+    [
+        (
+            BLOCKS,
+            "Lodging is paid up to 300 yuan a night [S1].",
+            "Lodging is paid up to 300 yuan a night [unsupported].",
+        ),
+        (
+            (*BLOCKS, COPY),
+            "Lodging is paid up to 300 yuan a night [S1].",
+            "Lodging is paid up to 300 yuan a night [S3].",
+        ),
+        (
+            (*BLOCKS, COPY),
+            "Lodging is paid up to 300 yuan a night [S1] [S3].",
+            "Lodging is paid up to 300 yuan a night [S3].",
+        ),
+        (
+            BLOCKS,
+            "Lodging is paid up to 300 yuan a night [S2].",
+            "Lodging is paid up to 300 yuan a night [unsupported].",
+        ),
+        (BLOCKS, "Is lodging paid [S1]?", "Is lodging paid?"),
+        (BLOCKS, "# Lodging [7]", "# Lodging [7]"),
+    ],
+)
+def test_fixing_takes_away_the_mark_of_what_does_not_hold(blocks, text, fixed):
+    """Or puts one in its place that holds and bears the claim; the text and the structured form agree."""
+    evidence = Evidence(query="limits?", evidence_set_id="", blocks=blocks)
+    answer = text_answer(text)
+    assert fixed_text(answer, check_answer(answer, evidence, stale("S1"))) == fixed
+    cited = [{"label": mark} for mark in ("S1", "S2", "S3") if mark in text]
+    structured = structured_answer({"claims": [{"text": answer.claims[0].text, "citations": cited}]})
+    (one,) = fixed_structure(check_answer(structured, evidence, stale("S1")))
+    assert [citation["label"] for citation in one["citations"]] == [
+        mark for mark in ("S1", "S2", "S3") if mark in fixed
+    ]
 
 
 def test_evidence_that_was_reordered_or_cut_is_another_set():

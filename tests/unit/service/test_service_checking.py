@@ -1,5 +1,8 @@
 """`check` over a small index: what is cited is proved anew, as the caller may see it today."""
 
+import copy
+import hashlib
+
 import pytest
 
 from indexerd.access.rights import AccessRules, PathRule
@@ -128,6 +131,35 @@ def test_what_two_blocks_disagree_on_is_told_with_what_settles_it():
     report = house.call("check", answer="Lodging is paid up to 350 yuan a night [S1].", evidence=reply, **day)
     assert report["conflicts"] == []
     assert evidence(house, "quokka", conflicts=True)["conflicts"] == []
+
+
+def test_a_block_that_was_edited_or_made_up_is_in_no_conflict_and_bears_nothing():
+    """Cited or not: its text is compared with its hash, and its hash with the source."""
+    house = SmallHouse({"a.md": LODGING, "b.md": "# Travel\n\nLodging is paid up to 350 yuan a night.\n"})
+    reply = evidence(house, "lodging paid night")
+    for own_hash in (False, True):
+        forged = copy.deepcopy(reply)
+        (block,) = (block for block in forged["evidence"]["blocks"] if block["citation"].startswith("b.md"))
+        block["text"] = block["text"].replace("350", "999")
+        if own_hash:
+            block["content_hash"] = hashlib.sha256(block["text"].encode()).hexdigest()
+        for label, band in ((block["label"], "supported"), ({"S1": "S2", "S2": "S1"}[block["label"]], "partial")):
+            answer = f"Lodging is paid up to 999 yuan a night [{label}]."
+            report = house.call("check", answer=answer, evidence=forged, fix=True)
+            (judged,) = report["claims"]
+            assert (report["verdict"], report["conflicts"], report["set_aside_count"]) == ("fail", [], 1)
+            assert (judged["band"], judged["found_in"]) == (band, [])
+            assert report["fixed"] == "Lodging is paid up to 999 yuan a night [unsupported]."
+    assert len(house.call("check", answer="Hello!", evidence=reply)["conflicts"]) == 1
+
+
+def test_a_block_whose_bytes_are_no_utf_8_holds():
+    """Its hash is that of its text."""
+    house = SmallHouse({"a.md": b"\xef\xbb\xbf# Lodging\n\nCaf\xe9 lodging is paid up to 300 yuan.\n"})
+    reply = evidence(house, "lodging paid")
+    assert reply["evidence"]["blocks"][0]["decoded"]
+    report = house.call("check", answer="Lodging is paid up to 300 yuan [S1].", evidence=reply)
+    assert (report["issue_codes"], report["set_aside_count"]) == ([], 0)
 
 
 @pytest.mark.parametrize("context", [0, "section"])
