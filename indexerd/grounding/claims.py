@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
-from indexerd.grounding.sentences import Span, sentences
+from indexerd.grounding.sentences import PRONOUN, Span, sentences
 from indexerd.grounding.values import dates, exacts, quantities
 
 
@@ -65,7 +65,33 @@ _RULE: Final = re.compile(r"[\s|:*_=-]*")
 _STATES: Final = re.compile(
     r"\b(?:is|are|was|were|has|equals?|costs?|takes?|uses|runs|lasts|listens|must be|can be|will be)\b|[是为达]"
 )
-_ASKS: Final = re.compile(r"\s*(?:how|what|why|when|where|which|who)\b", re.IGNORECASE)
+# And of a heading that states: seldom a noun, and not of a clause that only tells which thing is meant.
+_HEADING_STATES: Final = re.compile(
+    r"(?!.*\b(?:that|which|who|whose|what|how|why|when|where|whether|if)\b)[\w'’`\"(-].*\s"
+    r"(?:is|are|was|were|isn['’]t|aren['’]t|cannot|(?:does|do|has|have) not|ha(?:s|ve) been)\s+(?!to\b)\w"
+    r"|(?!.*(?:什么|怎|如何|哪|何|吗|谁)).*\w是(?!否)\w",
+    re.IGNORECASE,
+)
+_ASKS: Final = re.compile(r"\s*(?:how|what|why|when|where|which|who|is|are|does|do)\b", re.IGNORECASE)
+# What opens a sentence that then says something: a greeting up to its comma, a line's lead up to its colon.
+_OPENING: Final = re.compile(
+    r"(?:(?:sure|certainly|of course|great question|you(?:'|’)re welcome|okay|ok|absolutely|yes|no"
+    r"|(?:hi|hello|hey|thanks?)(?: \w+){0,3}+)|(?:您好|你好|谢谢)\w{0,2}|当然|好的|不客气|没问题)\s*[,.:!，。：！]\s*"
+    r"|(?:here(?:'|’)?s?|here (?:is|are)|below (?:is|are))\b[^:.]*:\s*|(?:以下|下面)[^。：:]*[：:]\s*",
+    re.IGNORECASE,
+)
+_BUT: Final = re.compile(r"\b(?:but|however|yet)\b,?\s*|(?:但是?|然而|不过|可是)，?\s*", re.IGNORECASE)
+# What a greeting goes on with, and says nothing of the subject either.
+_POLITE: Final = re.compile(
+    r"(?:happy|glad|pleased|my pleasure|nice to|good (?:morning|day|evening)|no problem|let(?: me|['’]s)"
+    r"|see|you can (?:ask|contact)|i(?:['’]m| am) (?:happy|glad|here|sorry)|i(?:['’]ll| will| can| could|['’]d| would) "
+    r"(?:be|help|answer|try|explain|look|like|check|summari[sz]e))\b"
+    r"|我(?:来|会|可以|将|很|明白|理解|帮|们来)|很(?:高兴|乐意)|请(?:看|参考|见|问|告诉|提供|稍)|祝|欢迎|感谢|[您你]?可以?(?:参考|参阅|联系|咨询|查)",
+    re.IGNORECASE,
+)
+_WORDS: Final = re.compile(r"[\u3400-\u9fff]{2}|[^\W\u3400-\u9fff]+")
+# So few words, or pairs of characters, say nothing: "Yes, it does."
+_FEWEST_WORDS: Final = 3
 # A courtesy before a statement, up to its comma or colon.
 _LEAD: Final = re.compile(r"[^,.:!，。：！]*[,.:!，。：！]\s*")
 _QUESTION: Final = re.compile(r"[?？][\"'”’)\]]*$")
@@ -170,19 +196,36 @@ def _is_claim(piece: str, text: str) -> bool:
     if _RULE.fullmatch(text) or _QUESTION.search(text) or text.endswith((":", "：")) or abstains(text):
         return False
     if piece.lstrip().startswith("#"):
-        return _gives_value(text)
-    return not _REMARK.match(text) or _gives_value(_LEAD.sub("", text, count=1))
+        return _gives_value(text) or bool(_HEADING_STATES.match(text) and not _ASKS.match(text))
+    return not _REMARK.match(text) or bool(_beyond(text)) or _gives_value(_LEAD.sub("", text, count=1))
+
+
+def _beyond(text: str) -> str:
+    """Return what a sentence says behind a courtesy, or behind a "but" where the sources do not say; else nothing."""
+    opening, declining = _OPENING.match(text), _ABSTAINS.search(text)
+    if declining is not None:
+        opening = _BUT.search(text, declining.start())
+    if opening is None or _has_value(text[: opening.end()]):
+        return ""
+    said = text[opening.end() :]
+    is_polite = _POLITE.match(said) or _REMARK.match(said) or _ABSTAINS.search(said) or _QUESTION.search(said)
+    words = len(_WORDS.findall(said)) - bool(PRONOUN.match(said))
+    return "" if is_polite or words < _FEWEST_WORDS else said
 
 
 def _gives_value(text: str) -> bool:
     """Whether a heading, or what follows a courtesy, is a sentence that gives a value: that can be right or wrong."""
     states = text.endswith((".", "。", "!", "！")) or _STATES.search(text)
-    return bool(states and not _ASKS.match(text) and (quantities(text) or dates(text) or exacts(text)))
+    return bool(states and not _ASKS.match(text) and _has_value(text))
+
+
+def _has_value(text: str) -> bool:
+    return bool(quantities(text) or dates(text) or exacts(text))
 
 
 def abstains(text: str) -> bool:
     """Whether a sentence says that the sources do not answer."""
-    return bool(_ABSTAINS.search(text)) and not quantities(text)
+    return bool(_ABSTAINS.search(text)) and not quantities(text) and not _beyond(text)
 
 
 def _cited(statement: Statement, marks: Sequence[Mark]) -> Statement:
@@ -224,8 +267,8 @@ def links(answer: str) -> tuple[Link, ...]:
 
 
 def spoken(claim: str) -> str:
-    """Return what a claim says: links and images by their words, without any address."""
+    """Return what a claim says, without a courtesy before it: links and images by their words, without any address."""
     said = _LINK.sub(
         lambda match: "" if match["bare"] else match[0][match[0].index("[") + 1 : match[0].index("]")], claim
     )
-    return said if said.strip() else claim
+    return (_beyond(said) or said) if said.strip() else claim

@@ -67,6 +67,56 @@ def test_a_value_does_not_slip_through_as_a_heading_or_behind_a_courtesy(text):
 
 
 @pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("# Backups are disabled by default", "Backups are disabled by default"),
+        ("## 备份是默认关闭的", "备份是默认关闭的"),
+        ("Hello, backups are disabled by default.", "backups are disabled by default."),
+        ("Sure! Backups are disabled.", "Backups are disabled."),
+        ("Here is the answer: backups are disabled by default.", "backups are disabled by default."),
+        ("The sources do not say it, but backups are disabled by default.", "backups are disabled by default."),
+        ("I cannot find it; however, backups are disabled by default.", "backups are disabled by default."),
+        ("您好，系统存储密码。", "系统存储密码。"),
+        ("来源没有说明，但系统默认关闭备份。", "系统默认关闭备份。"),
+    ],
+)
+def test_a_statement_does_not_slip_through_as_a_heading_or_behind_other_words(text, said):
+    """What a heading states, or what follows a greeting, a lead, or a "but", is the claim, and held to the sources."""
+    (claim,) = (one for one in statements(text) if one.is_claim)
+    assert spoken(claim.text) == said
+    assert not abstains(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "No backups are made by this system on its own, so the disks of all the others stay as empty as they were.",
+        "Certainly backups are made by this system every night, so the disks of all others are as full as they were.",
+        "The document does not hold 5 pages, but the settings can be changed.",
+    ],
+)
+def test_what_states_something_itself_is_judged_whole(text):
+    """A statement that only begins like a courtesy, or that gives a value before its "but", loses no word."""
+    assert (cited(text), spoken(text)) == ([(text, ())], text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Hello, happy to help you!", "Sure, I can help with that.", "Yes, it does.", "Thanks, dear reader!",
+        "您好，很高兴为您服务。", "好的，我来回答。", "# How backups are made", "# Things that are new", "# 什么是备份",
+        "Sure, see the list above.", "来源没有说明，但您可以参考其他资料。",
+        "# Is it safe", "# All there is to know",
+        "The sources do not say, but I can help with other questions.",
+        "The sources do not say, but neither do the documents answer it, which do not speak of it.",
+    ],
+)  # fmt: skip
+def test_a_courtesy_that_goes_on_and_a_heading_that_names_are_no_claims(text):
+    """They say nothing of the subject."""
+    assert [one.is_claim for one in statements(text)] == [False] * len(statements(text))
+
+
+@pytest.mark.parametrize(
     "text", ["# 3 ways to have fun", "# Step 2", "# 1. Overview", "# How the 3 parts are made", "Here are the 3 facts:"]
 )
 def test_a_number_alone_makes_no_claim_of_a_heading(text):
