@@ -57,9 +57,11 @@ _ONE_MARK: Final = re.compile(r"S?(\d{1,3})", re.IGNORECASE)
 _LINK: Final = re.compile(
     r"!?\[[^\]\n]{0,500}\]\(\s*+<?(?P<target>[^\s)>]{1,2000}+)[^)\n]{0,500}+\)|(?P<bare>\bhttps?://[^\s<>()\[\]\"'，。；]+)"
 )
-_CODE: Final = re.compile(r"(?P<ticks>`+)(?!`)[^\n]*?(?<!`)(?P=ticks)(?!`)")
+_CODE: Final = re.compile(r"(?<!`)(?P<ticks>`++)[^\n]{0,4000}?(?<!`)(?P=ticks)(?!`)")
 _FENCED: Final = re.compile(r" {0,3}(?:```|~~~)")
 _EDGES: Final = re.compile(r"^(?:\s*(?:[-*+•>]|\(?\d{1,3}[.)]|#{1,6})\s+)+|^\s*\||\|\s*$|^[*_]{1,3}|[*_]{1,3}$")
+# Of a longer run of marks at an edge the rest stays: each round reads the whole text.
+_MOST_ROUNDS: Final = 16
 _RULE: Final = re.compile(r"[\s|:*_=-]*")
 # The verbs of most sentences that give a value.
 _STATES: Final = re.compile(
@@ -108,8 +110,7 @@ _REMARK: Final = re.compile(
     re.IGNORECASE,
 )
 _ABSTAINS: Final = re.compile(
-    r"\b(?:the |these |this |no |none of the |provided |available )*"
-    r"(?:evidence|sources?|passages?|documents?|context|excerpts?)\b"
+    r"\b(?:evidence|sources?|passages?|documents?|context|excerpts?)\b"
     r"[^.]{0,40}\b(?:do(?:es)? not|don['’]t|doesn['’]t|cannot|can['’]t|lacks?|insufficient|never)\b"
     r"|\bno (?:selected |relevant |available )?(?:evidence|source|passage|document)\b"
     r"|\bi (?:cannot|can['’]t|could not|couldn['’]t|am unable to|do not|don['’]t) (?:answer|find|know|determine|say)\b"
@@ -157,9 +158,12 @@ def _marks(answer: str, start: int, end: int) -> Iterator["re.Match[str]"]:
     """Yield the marks between two places, save those in code and in links."""
     if _FENCED.match(answer, start):
         return
-    closed = [*_CODE.finditer(answer, start, end), *_LINK.finditer(answer, start, end)]
+    closed = sorted(one.span() for found in (_CODE, _LINK) for one in found.finditer(answer, start, end))
+    at, reach = 0, start
     for match in _MARKS.finditer(answer, start, end):
-        if not any(one.start() < match.start() and match.end() < one.end() for one in closed):
+        while at < len(closed) and closed[at][0] < match.start():
+            at, reach = at + 1, max(reach, closed[at][1])
+        if match.end() >= reach:
             yield match
 
 
@@ -187,7 +191,10 @@ def _leading(answer: str, at: int, marks: Iterable[Mark]) -> Iterator[Mark]:
 def _bare(text: str) -> str:
     """Strip Markdown's characters from the edges, and the blank that a mark left before a full stop."""
     stripped = text.strip()
-    while (shorter := _EDGES.sub("", stripped).strip()) != stripped:
+    for _ in range(_MOST_ROUNDS):
+        shorter = _EDGES.sub("", stripped).strip()
+        if shorter == stripped:
+            break
         stripped = shorter
     return re.sub(r"\s+([.,;:!?。，；：！？])", r"\1", re.sub(r"[ \t]{2,}", " ", stripped)).strip()
 

@@ -31,7 +31,7 @@ class Reason(NamedTuple):
     """One way in which passages fall short of a claim.
 
     Attributes:
-        code: `terms`, `numbers`, `units`, `dates`, `names` or `polarity`.
+        code: `terms`, `numbers`, `units`, `dates`, `names` or `polarity`; `length` of a claim too long to be judged.
         missing: What the claim says and no passage does, as the claim writes it.
     """
 

@@ -42,7 +42,7 @@ _FENCE: Final = re.compile(r"^ {0,3}(?:```|~~~)", re.MULTILINE)
 
 # What is whole: code inside a line, and what stands in quotation marks; a mark without its other half is none.
 _WHOLE: Final = re.compile(
-    r"(?P<ticks>`+)(?!`)[^\n]*?(?<!`)(?P=ticks)(?!`)"
+    r"(?<!`)(?P<ticks>`++)[^\n]{0,4000}?(?<!`)(?P=ticks)(?!`)"
     r"|“(?:(?!\n\s*\n)[^“”]){1,300}”|「(?:(?!\n\s*\n)[^「」]){1,300}」|(?<![\w\"])\"(?=\S)(?:(?!\n\s*\n)[^\"]){1,300}\"(?!\w)"
 )
 

@@ -8,6 +8,7 @@ See: docs/grounding.md (conflicts, values).
 """
 
 import re
+from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
@@ -67,11 +68,14 @@ class Alignment(NamedTuple):
     is_even: bool
 
 
+# Longer sentences are put beside no other: that costs the product of both.
+_MOST_TOKENS: Final = 300
 _LEAD: Final = re.compile(r"\s*(?:>\s*)*(?:[-*+•]|\(?\d{1,3}[.)])\s+")
-# Written for a machine: names of their own, and only as a whole.
+# Written for a machine: names of their own, and only as a whole. A run of word characters and full stops is read from
+# its beginning only, and its first letter found once: a long one costs time in proportion.
 _OPAQUE: Final = re.compile(
-    r"`[^`]*`|\bhttps?://\S+|\]\([^)\s]*\)|\]\[\w*\]|#\d+"
-    r"|\b[\w.]*[A-Za-z_][\w.]*(?:[-/_]\w+)+|\b\w+(?:[-/]\w+){2,}(?<!\d{4}[-/]\d\d[-/]\d\d)"
+    r"`[^`]*`|\bhttps?://\S+|\]\([^)\s]{0,2000}+\)|\]\[\w*+\]|#\d+"
+    r"|\b(?:(?<![\w.])|(?<=[^\w.]\.)|(?<=\A\.))(?:(?![A-Za-z_])[\w.])*+[A-Za-z_][\w.]*(?:[-/_]\w+)+|\b\w+(?:[-/]\w+){2,}(?<!\d{4}[-/]\d\d[-/]\d\d)"
 )
 WORD: Final = re.compile(
     r"[^\W\d_\u3040-\u30ff\u3400-\u9fff](?:[^\W_\u3040-\u30ff\u3400-\u9fff]|['’](?=[^\W\d_]))*|[\u3040-\u30ff\u3400-\u9fff]|\d+"
@@ -109,8 +113,9 @@ def _values(text: str) -> tuple[tuple[Token, ...], tuple[Token, ...]]:
         *(Token("denial", start, end) for start, end in denials(text)),
     )
     for one in every:
-        if all(one.end <= other.start or other.end <= one.start for other in kept):
-            kept.append(one)
+        at = bisect_right(kept, one.start, key=lambda other: other.start)
+        if kept[at - 1].end <= one.start and (at == len(kept) or one.end <= kept[at].start):
+            kept.insert(at, one)
     values = tuple(one._replace(key=f"#{one.key}") for one in kept[1:] if one.value is not None)
     return values, tuple(one for one in kept[1:] if one.value is None)
 
@@ -129,9 +134,9 @@ def comparable(known: Sequence[Sentence], shared_from: float) -> Iterator[tuple[
 
 
 def aligned(one: Sentence, other: Sentence, alike_from: float) -> Alignment | None:
-    """Put two sentences side by side; None if they are less alike, or the same."""
+    """Put two sentences side by side; None if they are less alike, the same, or too long."""
     mine, theirs = one.tokens, other.tokens
-    if one.text == other.text:
+    if one.text == other.text or max(len(mine), len(theirs)) > _MOST_TOKENS:
         return None
     matcher = SequenceMatcher(None, [token.key for token in mine], [token.key for token in theirs], autojunk=False)
     alike = matcher.ratio() if matcher.quick_ratio() >= alike_from else 0.0

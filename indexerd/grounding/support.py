@@ -24,6 +24,9 @@ WEIGHTS: Final = Features(2.35, 6.38, 2.04, -1.30, -0.67, -1.88, -0.24, -0.60, -
 BIAS: Final = -7.18
 SUPPORTED_FROM: Final = 0.5
 PARTIAL_FROM: Final = 0.2
+# A longer claim is not judged: no sentence is so long, and what it costs grows with its length times the passages'.
+MAX_CLAIM_CHARS: Final = 4000
+_SHOWN_CHARS: Final = 80
 # A claim that repeats its question is borne by what it says of it.
 _QUESTION_SHARE: Final = 0.25
 # The first measures are shares; only those are shared out between question and statement.
@@ -54,13 +57,15 @@ class Support:
 
 
 def support_of(claim: str, passages: Sequence[str], language: str = "english") -> Support:
-    """Compare a claim with passages.
+    """Compare a claim with passages; one of more than `MAX_CLAIM_CHARS` is not found, for its length.
 
     Args:
         claim: One statement, in any language; if it begins with a question, what follows is its answer.
         passages: The texts that it is held to, together.
         language: The stemming language of both.
     """
+    if len(claim) > MAX_CLAIM_CHARS:
+        return Support("not_found", 0.0, (Reason("length", (claim[:_SHOWN_CHARS],)),), ())
     read = read_passages(tuple(passages), language)
     features = features_of(claim, passages, language)
     score = 1 / (1 + math.exp(-BIAS - sum(weight * value for weight, value in zip(WEIGHTS, features, strict=True))))

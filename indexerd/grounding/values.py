@@ -191,12 +191,13 @@ def _spelled_value(words: list[str]) -> float:
 
 def _han(text: str) -> list[Quantity]:
     shares = [Quantity(han_value(match["han"]), "%", match.start(), match.end()) for match in _HAN_SHARE.finditer(text)]
+    taken = {at for share in shares for at in range(share.start, share.end)}
     return shares + [
         Quantity(han_value(match[0]), *_unit_at(text, match))
         for match in _HAN_NUMBER.finditer(text)
         # A single character is more often part of a word (一个, 十分) than a count.
         if (len(match[0]) > 1 or text[match.end() : match.end() + 1] in _COUNTED or _UNIT.match(text, match.end()))
-        and not any(share.start <= match.start() < share.end for share in shares)
+        and match.start() not in taken
     ]
 
 
@@ -322,7 +323,7 @@ _ORDINALS: Final = "first second third fourth fifth sixth seventh eighth ninth t
 _PLACES: Final = {word: place for place, word in enumerate(_ORDINALS.split(), 1)}
 # A second is a time, too (`a second` is left alone), and what happens first need not be the first of anything.
 _ORDER: Final = re.compile(
-    r"\b(?P<digits>\d+)(?:st|nd|rd|th)\b|第\s?(?P<han>\d+|[一二三四五六七八九十百]+)"
+    r"\b(?P<digits>\d{1,18})(?:st|nd|rd|th)\b|第\s?(?P<han>\d{1,18}|[一二三四五六七八九十百]+)"
     rf"|(?:\b(?:an?|the|its|his|her|their|our)[ -](?P<word>{'|'.join(_PLACES)}))\b",
     re.IGNORECASE,
 )
