@@ -33,9 +33,9 @@ while not ended.is_set():
     assert snapshot.document_count == len(FILES) and snapshot.generation >= last, snapshot.generation
     assert int(stamp) == snapshot.generation - 1, (stamp, snapshot.generation)
     last = snapshot.generation
+    if last not in seen and len(seen) in (0, 19):
+        print("enough" if seen else "reading", flush=True)
     seen.add(last)
-    if len(seen) in (1, 20):
-        print("reading" if len(seen) == 1 else "enough", flush=True)
 print(len(seen), flush=True)
 """
 FILES = [f"{name}.md" for name in "abcd"]
