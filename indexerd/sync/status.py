@@ -66,7 +66,7 @@ class SyncStatus(NamedTuple):
         generation: Number of the last published generation; 0 for none.
         roots: Each root with its state.
         pending: Paths known to need a look, and files still to be read.
-        reconciled_age_seconds: Seconds since the last complete scan ended; None before the first.
+        reconciled_age_seconds: Seconds since what the last complete scan found was published; None before the first.
         overflows: How often the kernel lost events since the start.
         watches: Folders watched.
         skipped: Files that are not indexed, with the reason; ignored ones are not listed.

@@ -336,7 +336,6 @@ class Stepper:
     def _reconciled(self, began: float) -> None:
         now = self.clock.monotonic()
         with self.lock:
-            self.reconciled_at = now
             self.timetable.reconciled(now, now - began)
             if self._overflows.pending() and not self.pending.doubtful():
                 self._overflows.scanned(now)
@@ -357,6 +356,8 @@ class Stepper:
         with self.lock:
             for batch in batches:
                 self.pending.done(batch)
+                # Not when the look ended: what it found is searchable from here on.
+                self.reconciled_at = now if batch.reconcile else self.reconciled_at
             if self.reconciled_at is not None and not self.writer.bulk_running():
                 self.building = False
             self.timetable.look_again(recent, now)

@@ -599,6 +599,22 @@ def test_a_publish_that_fails_changes_nothing_and_is_tried_again(tmp_path, cause
         assert (rig.text("n.md"), rig.text("m.md"), rig.problems()) == ("second", "meanwhile", set())
 
 
+def test_a_scan_counts_as_done_when_what_it_found_is_searchable(tmp_path):
+    """A later start that found a new file is not told as ready while that file is not published."""
+    with Rig(tmp_path, wrap=lambda real: Failing(real, "write_new")) as rig:
+        rig.write("n.md", "first")
+        rig.start()
+    rig.write("m.md", "meanwhile")
+    with rig:
+        rig.fs.cause = errno.ENOSPC
+        rig.loop.start()
+        rig.until(lambda: "publish_failed" in rig.problems())
+        assert rig.loop.status().reconciled_age_seconds is None
+        rig.fs.cause = 0
+        rig.until(lambda: rig.loop.status().reconciled_age_seconds is not None)
+        assert rig.paths() == ["m.md", "n.md"]
+
+
 def test_a_file_that_came_and_went_while_the_disk_refused_is_not_indexed(tmp_path):
     """It was read and waited for the disk; gone before that healed, it is in no generation."""
     with Rig(tmp_path, wrap=lambda real: Failing(real, "write_new")) as rig:
