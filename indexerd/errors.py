@@ -91,6 +91,14 @@ class UnreachableError(IndexerdError):
     """No daemon answers at that socket: start one, or name another (exit status 3)."""
 
 
+class SeveralDaemonsError(UnreachableError):
+    """Several daemons run and nothing tells which is meant: name one. Lists them."""
+
+    def __init__(self, problems: Sequence[str]) -> None:
+        self.problems = tuple(problems)
+        super().__init__("; ".join(self.problems))
+
+
 class StoreError(IndexerdError):
     """The state directory cannot be used as asked."""
 

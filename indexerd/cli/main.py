@@ -24,6 +24,7 @@ from indexerd.errors import (
     ConfigError,
     IndexerdError,
     RequestError,
+    SeveralDaemonsError,
     StoreError,
     StoreLockedError,
     UnreachableError,
@@ -161,7 +162,7 @@ def _run(given: list[str]) -> int:
 def report(error: Exception, *, as_json: bool) -> int:
     """Print an error where it belongs and return the exit status of its family."""
     status, code = classify(error)
-    problems = error.problems if isinstance(error, ConfigError) else (describe(error),)
+    problems = error.problems if isinstance(error, ConfigError | SeveralDaemonsError) else (describe(error),)
     if as_json:
         fields = {"code": code, "message": "; ".join(problems)}
         write_json({"error": fields})

@@ -15,11 +15,10 @@ from typing import NamedTuple, Protocol, cast
 
 from indexerd.cli.holders import holding_processes, sockets_of_holder
 from indexerd.cli.place import Place
-from indexerd.cli.plain import escape
-from indexerd.cli.sockets import choose_by_place, named_socket, present_sockets, profile_of
+from indexerd.cli.sockets import choose_by_place, flag_for, named_socket, present_sockets
 from indexerd.client import Client
 from indexerd.config import Config, absolute, default_profile, holds, profiles_of, read_toml
-from indexerd.errors import ConfigError, IndexerdError, StoreLockedError, UnreachableError
+from indexerd.errors import ConfigError, IndexerdError, SeveralDaemonsError, StoreLockedError, UnreachableError
 
 Result = dict[str, object]
 
@@ -62,7 +61,7 @@ def find_daemon(selection: Selection, place: Place) -> Client | None:
         return None
     chosen = choose_by_place({socket: root_paths(status) for socket, status in running.items()}, place.cwd)
     if chosen is None:
-        raise UnreachableError(_several(running))
+        raise SeveralDaemonsError(_several(running))
     return Client(chosen)
 
 
@@ -165,11 +164,9 @@ def _holder_of(state_dir: str) -> Client | None:
     return None
 
 
-def _several(running: Mapping[str, Result]) -> str:
-    lines = [
-        f"  --profile {profile_of(socket)}  ({', '.join(root_paths(status))})" for socket, status in running.items()
-    ]
-    return "several daemons run and none has a root that holds this folder; name one:\n" + "\n".join(map(escape, lines))
+def _several(running: Mapping[str, Result]) -> list[str]:
+    lines = [f"  {flag_for(socket)}  ({', '.join(root_paths(status))})" for socket, status in running.items()]
+    return ["several daemons run and none alone has a root that holds this folder: name one", *lines]
 
 
 def local_config(selection: Selection, place: Place, settings: Mapping[str, object] | None = None) -> Config:

@@ -50,20 +50,27 @@ def named_socket(socket: str, profile: str, environ: Mapping[str, str], uid: int
 
 
 def present_sockets(environ: Mapping[str, str], uid: int) -> list[str]:
-    """Return the sockets in the user's runtime directory, sorted; some may have no daemon any more."""
+    """Return the sockets in the user's runtime directory, and the links to those that lie elsewhere, sorted.
+
+    Some may have no daemon any more.
+    """
     folder = runtime_dir(environ, uid)
     if not is_private(folder, uid):
         return []
     return [f"{folder}/{name}" for name in sorted(os.listdir(folder)) if name.endswith(_ENDING)]
 
 
-def profile_of(socket: str) -> str:
-    """Return the profile name that a socket's file name carries."""
-    return os.path.basename(socket).removesuffix(_ENDING)
+def flag_for(socket: str) -> str:
+    """Return the flag that names the daemon of a socket found by `present_sockets`."""
+    if os.path.islink(socket):
+        return f"--socket {os.path.realpath(socket)}"
+    return f"--profile {os.path.basename(socket).removesuffix(_ENDING)}"
 
 
 def choose_by_place(roots: Mapping[str, list[str]], cwd: str) -> str | None:
     """Return the socket whose daemon has a root that holds the current directory (the innermost), or the only one.
+
+    None where none does, or several do equally.
 
     Args:
         roots: Socket path to absolute paths of the daemon's roots, for every daemon that answered.
@@ -71,7 +78,8 @@ def choose_by_place(roots: Mapping[str, list[str]], cwd: str) -> str | None:
     """
     held = [(len(root), socket) for socket, own in roots.items() for root in own if _holds(root, cwd)]
     if held:
-        return max(held)[1]
+        innermost = {socket for length, socket in held if length == max(held)[0]}
+        return innermost.pop() if len(innermost) == 1 else None
     return next(iter(roots)) if len(roots) == 1 else None
 
 

@@ -79,7 +79,8 @@ def _configure(roots: tuple[str, ...], selection: Selection, place: Place, setti
     if not config.roots:
         raise click.UsageError(f"profile {config.profile} has no roots: name some, or add them to config.toml")
     require_roots(config)
-    if place.places.runtime_is_fallback and config.socket.is_default:
+    is_ours = config.socket.is_default and inherited_socket(place.environ, os.getpid()) is None
+    if place.places.runtime_is_fallback and is_ours:
         write(2, f"indexerd: XDG_RUNTIME_DIR is not set: the socket is in {place.places.runtime_dir}\n")
     return config
 
@@ -109,10 +110,16 @@ def _foreground(
 
 
 def inherited_socket(environ: Mapping[str, str], pid: int) -> int | None:
-    """Return the descriptor of a listening socket that the service manager opened for this process, if it did."""
-    is_ours = environ.get("LISTEN_PID") == str(pid) and environ.get("LISTEN_FDS", "0") != "0"
+    """Return the descriptor of a listening socket that the service manager opened for this process, if it did.
+
+    Raises:
+        ConfigError: It opened several: whoever connects to another than the first would wait for nobody.
+    """
+    number = environ.get("LISTEN_FDS", "0") if environ.get("LISTEN_PID") == str(pid) else "0"
+    if number not in {"0", "1"}:
+        raise ConfigError([f"the service manager hands over {number} sockets (LISTEN_FDS): name one ListenStream"])
     # By the protocol the first one is number 3.
-    return 3 if is_ours else None
+    return 3 if number == "1" else None
 
 
 def watchdog_seconds(environ: Mapping[str, str], pid: int) -> float | None:

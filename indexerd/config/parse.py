@@ -143,6 +143,7 @@ def _socket(table: object, profile: str, given: Given, places: Places, problems:
         mode=section.get("mode", schema.read_mode, 0o600),
         group=section.get("group", read_text, None),
         is_default=not named,
+        clients_look_in=places.runtime_dir,
     )
 
 

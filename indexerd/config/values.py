@@ -64,12 +64,14 @@ class Socket(NamedTuple):
         mode: Permission bits.
         group: Group that owns it; None for the user's own.
         is_default: It lies in the default directory, which is made 0700; one named otherwise must exist.
+        clients_look_in: Directory where clients look for daemons; empty for nowhere.
     """
 
     path: str
     mode: int = 0o600
     group: str | None = None
     is_default: bool = True
+    clients_look_in: str = ""
 
 
 class Log(NamedTuple):

@@ -9,7 +9,7 @@ Purity: shell (sockets, one thread for the loop, a few for calls).
 See: docs/protocol.md, docs/operations.md (the socket).
 """
 
-from indexerd.server.listening import Listener, listen, take_over
+from indexerd.server.listening import Listener, announce, listen, take_over
 from indexerd.server.serving import Dispatch, Limits, Server
 
-__all__ = ["Dispatch", "Limits", "Listener", "Server", "listen", "take_over"]
+__all__ = ["Dispatch", "Limits", "Listener", "Server", "announce", "listen", "take_over"]

@@ -10,13 +10,19 @@ See: docs/operations.md (the socket), docs/threat-model.md.
 """
 
 import errno
+import hashlib
+import logging
 import os
 import socket
 import stat
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
 from indexerd.errors import BusyError, ConfigError
+
+_log = logging.getLogger(__name__)
 
 # sun_path has 108 bytes with the closing NUL.
 _MAX_PATH_BYTES = 107
@@ -27,27 +33,31 @@ _PROBE_SECONDS = 1.0
 
 
 class Listener(NamedTuple):
-    """A listening socket and, if it is our own file, which one."""
+    """A listening socket.
+
+    Attributes:
+        socket: It.
+        path: Its file.
+        identity: Device and number of its file; None where it has none that can be looked at.
+        is_ours: We made the file and remove it; one that was handed over is its maker's.
+    """
 
     socket: socket.socket
     path: str
     identity: tuple[int, int] | None
+    is_ours: bool = True
 
     def is_in_place(self) -> bool:
-        """Tell whether clients still reach this socket by its path; one that is not our file is its maker's care."""
+        """Tell whether clients still reach this socket by its path, as far as can be seen."""
         if self.identity is None:
             return True
-        try:
-            found = os.lstat(self.path)
-        except OSError:
-            return False
-        return (found.st_dev, found.st_ino) == self.identity
+        return _identity(self.path) == self.identity
 
     def close(self) -> None:
         """Stop listening and remove the file, if it still is the one that was made."""
         self.socket.close()
         try:
-            if self.identity is not None and self.is_in_place():
+            if self.is_ours and self.is_in_place():
                 Path(self.path).unlink()
         except OSError:
             # Gone, or out of reach: there is nothing left to do for it.
@@ -81,11 +91,10 @@ def listen(path: str, *, mode: int = 0o600, group: int | None = None, own_direct
             os.chown(path, -1, group)
         Path(path).chmod(mode)
         listening.listen(_BACKLOG)
-        made = os.lstat(path)
     except OSError:
         listening.close()
         raise
-    return Listener(listening, path, (made.st_dev, made.st_ino))
+    return Listener(listening, path, _identity(path))
 
 
 def take_over(descriptor: int) -> Listener:
@@ -104,7 +113,40 @@ def take_over(descriptor: int) -> Listener:
     # It comes open to every program that this one starts: a worker that lives on would keep the socket alive.
     given.set_inheritable(False)
     name = given.getsockname()
-    return Listener(given, name if isinstance(name, str) else os.fsdecode(name), None)
+    path = name if isinstance(name, str) else os.fsdecode(name)
+    return Listener(given, path, _identity(path), is_ours=False)
+
+
+def announce(path: str, profile: str, directory: str) -> Callable[[], None]:
+    """Lead clients that look for daemons in a directory to a socket that lies elsewhere, by a link.
+
+    Returns:
+        What takes the link away again.
+    """
+    name = f"{profile}-{hashlib.sha256(os.fsencode(path)).hexdigest()[:8]}.sock"
+    link = Path(directory, name)
+    if not path.startswith("/") or os.path.realpath(directory) == os.path.realpath(Path(path).parent):
+        return lambda: None
+    try:
+        Path(directory).mkdir(mode=0o700, parents=True, exist_ok=True)
+        link.unlink(missing_ok=True)
+        link.symlink_to(path)
+    except OSError as error:
+        _log.warning("socket_unannounced: clients find %s only by its name: %s", path, error)
+    return lambda: _withdraw(link)
+
+
+def _withdraw(link: Path) -> None:
+    with suppress(OSError):
+        link.unlink(missing_ok=True)
+
+
+def _identity(path: str) -> tuple[int, int] | None:
+    try:
+        found = os.lstat(path)
+    except (OSError, ValueError):
+        return None
+    return (found.st_dev, found.st_ino)
 
 
 def _bind(listening: socket.socket, path: str) -> None:

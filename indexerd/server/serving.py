@@ -147,16 +147,20 @@ class Server:
 
     async def _keep_listening(self) -> None:
         """Make the socket anew when its file was removed or replaced; connections live on."""
-        while self._listen_again is not None:
+        while True:
             await asyncio.sleep(_LOOK_SECONDS)
             if self._listener.is_in_place():
                 self._report(None)
                 continue
-            self._report(f"the socket {self._listener.path} was removed or replaced; it is made anew")
+            lost = f"the socket {self._listener.path} was removed or replaced"
+            if self._listen_again is None:
+                self._report(f"{lost}; the service manager made it: start its socket unit again")
+                continue
+            self._report(f"{lost}; it is made anew")
             try:
                 listener = await self._loop.run_in_executor(None, self._listen_again)
             except (OSError, IndexerdError) as error:
-                self._report(f"the socket {self._listener.path} was removed or replaced, and cannot be made: {error}")
+                self._report(f"{lost}, and cannot be made: {error}")
                 continue
             _log.warning("socket_renewed: %s was removed or replaced, and is made anew", listener.path)
             self._change_to(listener)

@@ -20,7 +20,7 @@ from indexerd.clock import SystemClock
 from indexerd.config import Config
 from indexerd.errors import BusyError, ConfigError
 from indexerd.protocol.messages import Payload
-from indexerd.server import Listener, Server, listen, take_over
+from indexerd.server import Listener, Server, announce, listen, take_over
 from indexerd.service.callers import Caller
 from indexerd.service.dispatch import INDEX_CHANGED
 from indexerd.store import Snapshot
@@ -52,7 +52,8 @@ class Daemon(NamedTuple):
     def reload(self, read: Callable[[], Config]) -> None:
         """Go on with the settings as they are now; those that are wrong change nothing, and the status says so."""
         try:
-            config = read()
+            # As it was opened: one that the service manager hands over lies where it says.
+            config = read()._replace(socket=self.house.config.socket)
             if config != self.house.config:
                 self.house.refurnish(config)
         except ConfigError as error:
@@ -94,16 +95,22 @@ def open_daemon(config: Config, *, stop: Callable[[], None], listen_fd: int | No
         return servers[0].statistics() if servers else {}
 
     with leaving_nothing(config.state_dir), ExitStack() as opened:
+        given = take_over(listen_fd) if listen_fd is not None else None
+        if given is not None:
+            opened.callback(given.close)
+            config = config._replace(socket=config.socket._replace(path=given.path))
         house = build(config, watch=True, stop=stop, extra_status=figures)
         opened.callback(house.close)
-        listener = take_over(listen_fd) if listen_fd is not None else _listen(config)
+        listener = given or _listen(config)
         server = Server(
             listener,
             house.service,
-            listen_again=(lambda: _listen(config)) if listen_fd is None else None,
+            listen_again=(lambda: _listen(config)) if given is None else None,
             report=house.report_socket,
         )
         opened.callback(server.stop)
+        if config.socket.clients_look_in:
+            opened.callback(announce(listener.path, config.profile, config.socket.clients_look_in))
         servers.append(server)
         house.on_publish(lambda snapshot: _tell(server, snapshot))
         return Daemon(house=house, server=server, on_close=opened.pop_all().close)

@@ -1,5 +1,6 @@
 """The systemd units are what the commands write, are valid, restricted, and start a daemon by its socket."""
 
+import json
 import os
 import shutil
 import socket
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from indexerd.cli.integrating import service_unit, socket_unit, unit_name
-from indexerd.client import call
+from indexerd.client import Client, call
 from tests.fakes.daemon_process import PATIENCE_SECONDS, wait_for
 
 SHIPPED = Path(__file__).parents[2] / "systemd"
@@ -133,12 +134,17 @@ def test_an_odd_path_of_the_program_is_one_word(program, word):
 
 
 def test_a_client_starts_the_daemon_by_its_socket_and_the_socket_outlives_it(home):
-    """By socket activation the first client is answered, the manager is told, and the file stays for the next start."""
+    """By socket activation the first client is answered, the manager is told, and the file stays for the next start.
+
+    The socket lies elsewhere than the settings say: the status names the one that clients reach, they find it from any
+    folder, and its loss is told.
+    """
     (home / "notes").mkdir()
     (home / "notes" / "a.md").write_text("# A\n\nactivated\n")
     path, notify = str(home / "run" / "d.sock"), str(home / "run" / "n")
-    command = [PROGRAM, "watch", str(home / "notes"), "--socket", path, "--state-dir", str(home / "state")]
-    environ = {"HOME": str(home), "NOTIFY_SOCKET": notify, "WATCHDOG_USEC": "2000000"}
+    command = [PROGRAM, "watch", str(home / "notes"), "--state-dir", str(home / "state")]
+    runtime = {"XDG_RUNTIME_DIR": str(home / "runtime")}
+    environ = {"HOME": str(home), "NOTIFY_SOCKET": notify, "WATCHDOG_USEC": "2000000", **runtime}
     passed = [word for name, value in environ.items() for word in ("-E", f"{name}={value}")]
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
         manager.bind(notify)
@@ -159,6 +165,15 @@ def test_a_client_starts_the_daemon_by_its_socket_and_the_socket_outlives_it(hom
                 pass
             hits = call(path, "query", {"text": "activated", "wait_ms": 20_000}, timeout_seconds=60)["hits"]
             assert [hit["source_path"] for hit in hits] == ["a.md"]
+            found = subprocess.run(
+                [PROGRAM, "status", "--json"], env=os.environ | runtime, capture_output=True, check=True
+            )
+            assert json.loads(found.stdout)["socket"] == path
+            with Client(path) as connected:
+                Path(path).rename(f"{path}.away")
+                wait_for(lambda: [one["code"] for one in connected.call("status")["problems"]] == ["socket_lost"])
+                Path(f"{path}.away").rename(path)
+                wait_for(lambda: not connected.call("status")["problems"])
             process.terminate()
             assert process.wait(PATIENCE_SECONDS) == 0
             assert Path(path).is_socket()

@@ -219,9 +219,10 @@ def test_a_full_output_is_told_in_one_line(daemon, words):
 
 
 def test_the_innermost_root_wins():
-    """A root inside another profile's root is the closer one; with one daemon, any folder will do."""
+    """The closer root of two; of two daemons of one root, none; with one daemon, any folder will do."""
     roots = {"outer": ["/a"], "inner": ["/a/b"]}
     assert choose_by_place(roots, "/a/b/c") == "inner"
     assert choose_by_place(roots, "/a/x") == "outer"
     assert choose_by_place(roots, "/elsewhere") is None
     assert choose_by_place({"one": ["/a"]}, "/elsewhere") == "one"
+    assert choose_by_place({"one": ["/a"], "other": ["/a"]}, "/a/x") is None

@@ -5,6 +5,7 @@ import pytest
 from indexerd.cli.stating import status_lines
 from indexerd.cli.syncing import report_lines
 from indexerd.cli.watching import Screen, first_screen, inherited_socket, progress_line, watchdog_seconds
+from indexerd.errors import ConfigError
 
 
 def make_status(**changes):
@@ -104,6 +105,12 @@ def test_a_socket_of_the_service_manager_is_taken_over_only_by_its_addressee():
     assert inherited_socket({"LISTEN_PID": "7", "LISTEN_FDS": "1"}, 7) == 3
     assert inherited_socket({"LISTEN_PID": "8", "LISTEN_FDS": "1"}, 7) is None
     assert inherited_socket({}, 7) is None
+
+
+def test_of_several_sockets_of_the_service_manager_none_is_left_without_an_answer():
+    """Whoever connected to the second would wait for nobody: the settings are refused."""
+    with pytest.raises(ConfigError, match="2 sockets"):
+        inherited_socket({"LISTEN_PID": "7", "LISTEN_FDS": "2"}, 7)
 
 
 @pytest.mark.parametrize(
