@@ -137,7 +137,7 @@ def _print(asking: Asking, result: dict[str, Any], answer: bytes) -> int:
     raw = answer[len(_HEAD) :].rstrip().removesuffix(b"}")
     out, err = answer_bytes(asking, result, raw, os.environ, os.getcwd())
     try:
-        return finish(asking, result, out, err)
+        return finish(result, out, err)
     except OSError as error:
         # Something may be printed already: the full command line would print it again.
         from indexerd.cli.main import report  # noqa: PLC0415 - as above

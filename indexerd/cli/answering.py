@@ -13,6 +13,7 @@ import os
 
 from indexerd.cli.hits import notes, path_bytes, render
 from indexerd.cli.plain import wants_colour
+from indexerd.cli.sockets import remember
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -51,12 +52,9 @@ def answer_bytes(
     return out, notes(result, err_colour, narrowed=asking.is_narrowed).encode("utf-8", "backslashreplace")
 
 
-def finish(asking: Asking, result: dict[str, Any], out: bytes, err: bytes) -> int:
-    """Write both streams, remember what a person saw, and return the exit status."""
-    if asking.format == "people" and not asking.nul and result["hits"]:
-        from indexerd.cli.sockets import remember  # noqa: PLC0415 - scripts do not need it
-
-        remember(result["hits"], [path_bytes(hit) for hit in result["hits"]], os.environ, os.getuid())
+def finish(result: dict[str, Any], out: bytes, err: bytes) -> int:
+    """Write both streams, remember what was shown, and return the exit status."""
+    remember(result["hits"], [path_bytes(hit) for hit in result["hits"]], os.environ, os.getuid())
     if not write(1, out):
         return BROKEN_PIPE
     write(2, err)

@@ -10,7 +10,7 @@ See: docs/operations.md.
 import os
 import shlex
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import cast
 
 import click
@@ -21,12 +21,14 @@ from indexerd.cli.asking_there import asking_backend, name_below
 from indexerd.cli.hits import path_bytes
 from indexerd.cli.options import acting, as_json, selecting, take_selection
 from indexerd.cli.place import Place, here
+from indexerd.cli.plain import escape
 from indexerd.cli.querying import terminal_safe
 from indexerd.cli.reaching import Backend, Result
-from indexerd.cli.sockets import recall
+from indexerd.cli.sockets import recall, remember
+from indexerd.cli.verifying import verdict_on_file
 from indexerd.config import absolute
 from indexerd.errors import NotFoundError
-from indexerd.model import parse_citation
+from indexerd.model import Citation, ContentHash, LineSpan, SourcePath, parse_citation
 from indexerd.naming import encode_text
 
 # How editors are told a line; others get `+LINE FILE`, which vi, emacs, nano, less, micro and kakoune share.
@@ -46,17 +48,43 @@ _LINE_ARGUMENTS: Mapping[str, tuple[str, ...]] = {
 @click.command("open")
 @click.argument("number", type=click.IntRange(1), metavar="N")
 def open_command(number: int) -> int:
-    """Open the N-th hit of the last query in $VISUAL, at its line."""
+    """Open the N-th hit of the last query in $VISUAL, at its line.
+
+    The last query in whatever form it was printed. Where its lines moved since, they are opened where they are now.
+    """
     place = here()
     found = recall(number, place.environ, place.uid)
     if found is None:
         raise NotFoundError(f"the last query had no hit {number}: run `indexerd query TEXT` first")
-    return _start_editor(*found, place.environ)
+    path, line, first, last, content_hash = found
+    return _start_editor(path, line + _moved_by(path, LineSpan(first, last), content_hash), place.environ)
 
 
-def open_hit(hit: Mapping[str, object], place: Place) -> int:
-    """Open a hit in the editor and return the editor's exit status."""
-    return _start_editor(path_bytes(hit), cast("int", hit["line"]), place.environ)
+def _moved_by(path: bytes, span: LineSpan, content_hash: bytes) -> int:
+    """Return how many lines further down a hit is by now; where it was changed, say so.
+
+    Raises:
+        NotFoundError: Its file is gone.
+    """
+    cited = Citation(SourcePath(os.fsdecode(path)), span, ContentHash(content_hash))
+    verdict = verdict_on_file(cited, cited.source_path)
+    name = escape(cited.source_path)
+    if verdict["state"] == "gone":
+        raise NotFoundError(f"{name}: is gone since the query; ask again with `indexerd query TEXT`")
+    moved = [parse_citation(str(place)) for place in cast("list[object]", verdict["moved_to"])]
+    if moved and moved[0] is not None:
+        write(2, f"indexerd: {name}: the hit moved to line {moved[0].span.first}\n")
+        return moved[0].span.first - span.first
+    if verdict["state"] != "fresh":
+        write(2, f"indexerd: {name}: {verdict['state']} since the query, opened at its old line\n")
+    return 0
+
+
+def open_first(hits: Sequence[Mapping[str, object]], place: Place) -> int:
+    """Open the first of the hits just found in the editor, remember all, and return the editor's exit status."""
+    paths = [path_bytes(hit) for hit in hits]
+    remember(hits, paths, place.environ, place.uid)
+    return _start_editor(paths[0], cast("int", hits[0]["line"]), place.environ)
 
 
 def editor_command(editor: str, path: bytes, line: int) -> list[bytes]:

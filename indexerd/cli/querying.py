@@ -65,11 +65,11 @@ def query_command(text: tuple[str, ...], form: str | None, no_local: bool, **fla
         result = call_whole(backend, "query", asking.params())
     raw = json.dumps(result, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "backslashreplace")
     if asking.opens and result["hits"]:
-        from indexerd.cli.opening import open_hit  # noqa: PLC0415 - the modules are loaded as commands are called
+        from indexerd.cli.opening import open_first  # noqa: PLC0415 - the modules are loaded as commands are called
 
-        return open_hit(cast("list[Result]", result["hits"])[0], place)
+        return open_first(cast("list[Result]", result["hits"]), place)
     out, err = answer_bytes(asking, result, raw, place.environ, place.cwd)
-    return finish(asking, result, out, err)
+    return finish(result, out, err)
 
 
 def make_asking(text: str, form: str, flags: Mapping[str, object]) -> Asking:

@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 
 _ENDING = ".sock"
 _NAME = "last-result"
-# Each record is path NUL line NUL: exact for every name, and read back without a parser.
-_MAX_BYTES = 1 << 20
+# Each record is path, line, first and last line, hash, each with a NUL behind it: exact for every name, and read back
+# without a parser.
+_FIELDS = 5
 
 
 def runtime_dir(environ: Mapping[str, str], uid: int) -> str:
@@ -91,19 +92,24 @@ def _holds(root: str, path: str) -> bool:
 
 
 def remember(hits: Sequence[Mapping[str, Any]], paths: Sequence[bytes], environ: Mapping[str, str], uid: int) -> None:
-    """Keep path and line of each hit shown."""
+    """Keep where each hit shown lies and what it was; of a result without hits, that there is none."""
     folder = runtime_dir(environ, uid)
-    if not is_private(folder, uid):
-        return
-    data = b"".join(b"%b\0%d\0" % (path, hit["line"]) for hit, path in zip(hits, paths, strict=True))
+    records = [
+        b"%b\0%d\0%d\0%d\0%b\0" % (path, hit["line"], hit["start_line"], hit["end_line"], hit["content_hash"].encode())
+        for hit, path in zip(hits, paths, strict=True)
+    ]
     try:
+        if not os.path.isdir(folder):
+            os.mkdir(folder, 0o700)
+        if not is_private(folder, uid):
+            return
         handle = os.open(
             f"{folder}/{_NAME}", os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600
         )
     except OSError:
         return
     try:
-        os.write(handle, data)
+        os.write(handle, b"".join(records))
     except OSError:
         return
     finally:
@@ -119,24 +125,33 @@ def forget(path: bytes, environ: Mapping[str, str], uid: int) -> None:
     place = f"{runtime_dir(environ, uid)}/{_NAME}"
     try:
         with open(place, "rb") as file:
-            is_named = path in file.read(_MAX_BYTES).split(b"\0")[::2]
+            is_named = path in file.read().split(b"\0")[::_FIELDS]
     except FileNotFoundError:
         return
     if is_named:
         os.unlink(place)
 
 
-def recall(number: int, environ: Mapping[str, str], uid: int) -> tuple[bytes, int] | None:
-    """Return absolute path and line of the N-th hit last shown; None if there was none."""
+def recall(number: int, environ: Mapping[str, str], uid: int) -> tuple[bytes, int, int, int, bytes] | None:
+    """Return the N-th hit last shown; None if there was none.
+
+    Returns:
+        Absolute path, best line, first and last line, and the hash of these.
+    """
     folder = runtime_dir(environ, uid)
     if not is_private(folder, uid):
         return None
     try:
         with open(f"{folder}/{_NAME}", "rb") as file:
-            fields = file.read(_MAX_BYTES).split(b"\0")
+            fields = file.read().split(b"\0")
     except OSError:
         return None
-    at = 2 * (number - 1)
-    if number < 1 or at + 1 >= len(fields) or not fields[at + 1].isdigit():
+    at = _FIELDS * (number - 1)
+    record = fields[at : at + _FIELDS] if number > 0 else []
+    if len(record) < _FIELDS or not all(map(bytes.isdigit, record[1:4])):
         return None
-    return fields[at], int(fields[at + 1])
+    path, line, first, last, content_hash = record
+    try:
+        return path, int(line), int(first), int(last), bytes.fromhex(content_hash.decode("ascii", "replace"))
+    except ValueError:
+        return None

@@ -105,7 +105,7 @@ def verified(
         if is_named:
             raise
         result = None
-    return _by_file(cited, path, text) if result is None else result
+    return verdict_on_file(cited, path, text) if result is None else result
 
 
 def cited_text(citation: str, text_file: str | None, evidence_file: str | None) -> tuple[str, str | None]:
@@ -161,7 +161,8 @@ def _by_backend(backend: Backend, cited: Citation, path: str, acting: Mapping[st
     return result
 
 
-def _by_file(cited: Citation, path: str, text: str | None) -> Result:
+def verdict_on_file(cited: Citation, path: str, text: str | None = None) -> Result:
+    """Return the verdict on a citation in the file at an absolute path, whoever indexes it."""
     folder, name = os.path.split(path)
     root = Root(label="", path=folder, prefixed=False)
     found = SourceTree((root,)).read(source_path(root, os.fsencode(name)))

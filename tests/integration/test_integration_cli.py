@@ -313,6 +313,38 @@ def test_open_starts_the_editor_at_the_line_of_the_nth_hit(asked):
     assert asked.run("open", "9", VISUAL="echo").returncode == 2
 
 
+@pytest.mark.parametrize("form", ["-l", "-0", "--json", "--jsonl", "--vimgrep", "-o"])
+def test_open_follows_the_last_query_in_whatever_form_it_was_shown(asked, form):
+    """What an older query found is never opened, nor after one that found nothing."""
+    asked.run("query", "package")
+    assert asked.run("query", form, "question", VISUAL="true").returncode == 0
+    assert lines(asked.run("open", "1", VISUAL="echo")) == [f"+7 {asked.docs}/guide/usage.md"]
+    assert asked.run("query", form, "xyzzy", VISUAL="true").returncode == 1
+    done = asked.run("open", "1", VISUAL="echo")
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert b"had no hit 1" in done.stderr
+
+
+def test_open_goes_by_the_file_as_it_is_now(home):
+    """Lines that moved are opened where they are, changed ones with a word, and a file that is gone is named."""
+    home.run("sync", home.docs)
+    home.run("query", "socket")
+    path = home.docs / "setup.md"
+    text = path.read_text()
+    path.write_text("\n\n\n" + text)
+    moved = home.run("open", "1", VISUAL="echo")
+    assert lines(moved) == [f"+10 {path}"]
+    assert b"the hit moved to line 8" in moved.stderr
+    path.write_text(text.replace("socket", "pipe"))
+    changed = home.run("open", "1", VISUAL="echo")
+    assert lines(changed) == [f"+7 {path}"]
+    assert b"changed since the query" in changed.stderr
+    path.unlink()
+    gone = home.run("open", "1", VISUAL="echo")
+    assert (gone.returncode, gone.stdout) == (2, b"")
+    assert gone.stderr == f"indexerd: {path}: is gone since the query; ask again with `indexerd query TEXT`\n".encode()
+
+
 def test_show_and_verify_follow_a_citation(watched):
     """A full citation is fresh, then moved, then changed, then gone; `show` prints its lines."""
     shown = watched.json("show", "setup.md#L5-L7")

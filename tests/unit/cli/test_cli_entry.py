@@ -23,6 +23,7 @@ HIT = {
     "end_line": 1,
     "line": 1,
     "column": 1,
+    "content_hash": "ab" * 32,
     "heading_path": [],
     "text": "héllo\n",
     "excerpt": "héllo",
