@@ -11,14 +11,17 @@ See: docs/protocol.md (HTTP), RFC 9112.
 import re
 from collections.abc import Mapping
 from typing import NamedTuple
-from urllib.parse import parse_qsl, unquote
+from urllib.parse import parse_qsl
 
 from indexerd.protocol.json_lines import JsonLines, encode_json, error_json, read_message
 from indexerd.protocol.messages import Fault, Limits, Message, MessageId, Payload, Request, WireError
 
 _MAX_HEAD = 16 << 10
 _MAX_FIELDS = 256
-_REQUEST_LINE = re.compile(r"([A-Z]{1,16}) (/[!-~]*) HTTP/1\.([01])")
+# Behind a proxy's form of the target, with scheme and host, stands what it would be without one.
+_REQUEST_LINE = re.compile(r"([A-Z]{1,16}) (?:[Hh][Tt]{2}[Pp][Ss]?://[!-.0->@-~]+)?(/[!-~]*) HTTP/1\.([01])")
+# A line ends with CR LF, or with LF alone as printf writes it.
+_HEAD_END = re.compile(rb"\n\r?\n")
 # No white space around the value here: each part that may take it or not would try all divisions of a long run.
 _HEADER = re.compile(r"([!#$%&'*+.^_`|~0-9A-Za-z-]+):([^\r\n]*)")
 # Paths, the methods they take, and what they ask. POST /rpc carries a request of its own.
@@ -127,14 +130,14 @@ class HttpText:
         """
         if self._searched == 0:
             del self._buffer[: len(self._buffer) - len(self._buffer.lstrip(b"\r\n"))]
-        at = self._buffer.find(b"\r\n\r\n", self._searched)
-        if (at if at >= 0 else len(self._buffer)) > _MAX_HEAD:
+        end = _HEAD_END.search(self._buffer, self._searched)
+        if (end.start() if end else len(self._buffer)) > _MAX_HEAD:
             raise _RefusedError(431, f"the head of a request may have {_MAX_HEAD} bytes", "too_large")
-        if at < 0:
-            self._searched = max(0, len(self._buffer) - 3)
+        if end is None:
+            self._searched = max(0, len(self._buffer) - 2)
             return None
-        text = self._buffer[:at].decode("latin-1")
-        del self._buffer[: at + 4]
+        text = self._buffer[: end.start()].decode("latin-1")
+        del self._buffer[: end.end()]
         self._searched = 0
         head = _head(text)
         if head.length > self._limits.in_bytes:
@@ -203,7 +206,7 @@ class HttpText:
 
 
 def _head(text: str) -> _Head:
-    first, *lines = text.split("\r\n")
+    first, *lines = (line.removesuffix("\r") for line in text.split("\n"))
     request = _REQUEST_LINE.fullmatch(first)
     if request is None:
         is_version = re.fullmatch(r"[A-Z]+ \S+ HTTP/\d\.\d", first) is not None and not first.endswith(("/1.0", "/1.1"))
@@ -259,8 +262,10 @@ def _params(path: str, query: str) -> Payload:
     params: dict[str, object] = {}
     try:
         pairs = parse_qsl(query, keep_blank_values=True, errors="strict", max_num_fields=_MAX_FIELDS)
+    except UnicodeDecodeError as error:
+        raise _RefusedError(400, "the address is not percent-encoded UTF-8") from error
     except ValueError as error:
-        raise _RefusedError(400, f"the address is not percent-encoded UTF-8: {unquote(str(error))}") from error
+        raise _RefusedError(400, f"an address may have {_MAX_FIELDS} parameters") from error
     for given, text in pairs:
         name = "text" if given == "q" else given
         if name in _LISTS:
@@ -272,7 +277,7 @@ def _params(path: str, query: str) -> Payload:
             raise _RefusedError(400, f"{given!r} is given twice", "invalid_params")
         else:
             params[name] = _value(name, text)
-    if path in {"/query", "/evidence"} and "text" not in params:
+    if path in {"/query", "/evidence"} and not str(params.get("text", "")).strip():
         raise _RefusedError(400, f"say what to look for: {path}?q=WORDS", "invalid_params")
     return params
 

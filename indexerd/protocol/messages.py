@@ -194,4 +194,5 @@ def _code_of(error: IndexerdError) -> str:
 
 def mismatch(version: object, supported: int) -> ProtocolMismatchError:
     """Say which versions do not fit."""
-    return ProtocolMismatchError(f"protocol {version!r} is not spoken here, this daemon speaks {supported}")
+    named = f"protocol {version}" if type(version) is int else "a protocol that is no whole number"
+    return ProtocolMismatchError(f"{named} is not spoken here, this daemon speaks {supported}")

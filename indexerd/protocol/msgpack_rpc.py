@@ -2,9 +2,8 @@
 
 Owns: the envelope `[0, id, method, [params]]`, `[1, id, error, result]`, `[2, topic, [payload]]`.
 Knows nothing of: methods, sockets.
-Invariants: 1. the library sees only whole messages within the limits. 2. after bytes that are no message the connection
-    ends: there
-    is no line end to start again from.
+Invariants: 1. the library sees only whole messages within the limits. 2. a value that is no request is answered and the
+    connection goes on; it ends only where the next value's beginning is not known.
 Purity: pure.
 See: docs/protocol.md (MessagePack-RPC).
 """
@@ -50,7 +49,9 @@ class MsgpackRpc:
             return None
         message = bytes(self._buffer[:length])
         del self._buffer[:length]
-        self._walker = Walker(self._limits)
+        walker, self._walker = self._walker, Walker(self._limits)
+        if walker.has_extension:
+            return _fault(_id_of(message), "invalid_request", "extension types are not spoken here")
         return _message(message)
 
     def reply(self, request_id: MessageId, result: object) -> bytes:
@@ -74,18 +75,26 @@ def _pack(value: object) -> bytes:
     return packed
 
 
-def _unique(pairs: list[tuple[object, object]]) -> dict[object, object]:
-    result = dict(pairs)
+class _MapError(ValueError):
+    pass
+
+
+def _map(pairs: list[tuple[object, object]]) -> dict[str, object]:
+    result = {key: value for key, value in pairs if isinstance(key, str)}
+    if not all(isinstance(key, str) for key, _ in pairs):
+        raise _MapError("the keys of a map must be text")
     if len(result) != len(pairs):
-        raise ValueError("a map names a key twice")
+        raise _MapError("a map names a key twice")
     return result
 
 
 def _message(data: bytes) -> Message:
     try:
-        value = msgpack.unpackb(data, raw=False, strict_map_key=True, object_pairs_hook=_unique)
-    except (ValueError, TypeError, msgpack.UnpackException) as error:
-        return _fault(None, "parse_error", f"not MessagePack: {error}", fatal=True)
+        value = msgpack.unpackb(data, raw=False, strict_map_key=False, object_pairs_hook=_map)
+    except _MapError as error:
+        return _fault(_id_of(data), "invalid_params", str(error))
+    except UnicodeDecodeError:
+        return _fault(_id_of(data), "invalid_request", "a text is no UTF-8")
     match value:
         case [int(kind), int(request_id), str(method), params] if kind == _REQUEST and 0 <= request_id < _MAX_ID:
             return _request(request_id, method, params, wants_reply=True)
@@ -93,13 +102,24 @@ def _message(data: bytes) -> Message:
             return _request(None, method, params, wants_reply=False)
         case _:
             shapes = "[0, id, method, [params]] or [2, method, [params]]"
-            return _fault(None, "invalid_request", f"expected {shapes}", fatal=True)
+            return _fault(_id_of(data), "invalid_request", f"expected {shapes}")
+
+
+def _id_of(data: bytes) -> int | None:
+    """Return the id of what was meant as a request, whatever is wrong with the rest of it."""
+    try:
+        value = msgpack.unpackb(data, raw=True, strict_map_key=False, object_pairs_hook=list)
+    except ValueError:
+        # A timestamp of a length that there is not.
+        return None
+    is_request = isinstance(value, list) and len(value) > 1 and value[0] == _REQUEST and type(value[1]) is int
+    return value[1] if is_request and 0 <= value[1] < _MAX_ID else None
 
 
 def _request(request_id: int | None, method: str, params: object, *, wants_reply: bool) -> Message:
     only = params[0] if isinstance(params, list) and len(params) == 1 else params
     fields = {} if only == [] else only
-    if not isinstance(fields, dict) or not all(isinstance(key, str) for key in fields):
+    if not isinstance(fields, dict):
         return _fault(request_id, "invalid_params", "params must be one map with text keys")
     return Request(id=request_id, method=method, params=fields, wants_reply=wants_reply)
 

@@ -47,10 +47,15 @@ def decode_json(text: bytes, depth: int) -> object:
     """
     if nests_deeper(text, depth):
         raise TooDeepError(f"nested deeper than {depth}")
-    value: object = _DECODER.decode(text.decode("utf-8"))
-    if _SURROGATE.search(text) is not None:
-        # Pairs have become one character by now; what is left of the range cannot be encoded and raises.
-        json.dumps(value, ensure_ascii=False).encode("utf-8")
+    try:
+        value: object = _DECODER.decode(text.decode("utf-8"))
+        if _SURROGATE.search(text) is not None:
+            # Pairs have become one character by now; what is left of the range cannot be encoded and raises.
+            json.dumps(value, ensure_ascii=False).encode("utf-8")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"byte {error.start + 1} is no UTF-8") from error
+    except UnicodeEncodeError as error:
+        raise ValueError("half of a surrogate pair is no character") from error
     return value
 
 

@@ -130,15 +130,7 @@ def test_a_line_that_is_no_request_is_answered_and_the_next_one_is_read(sample, 
         (b"\x94\x00\x01\xa1q\xdf\xff\xff\xff\xff", "too_large"),
         (b"\x91" * 5000, "too_large"),
         (b"\xdd\x7f\xff\xff\xff", "too_large"),
-        (b"\x94\x00\x01\xa1q\xc1", "invalid_request"),
-        (b"\x94\x00\x01\xa1q\xd4\x01\x00", "invalid_request"),
-        (b"\x94\x00\x01\xa1q\xc7\x01\x05\x00", "invalid_request"),
-        (b"\x94\x00\x01\xa2\xff\xfe\x90", "parse_error"),
-        (b"\x94\x00\x01\xa1q\x82\xa1a\x01\xa1a\x02", "parse_error"),
-        (b"\x94\x00\x01\xa1q\x81\x01\x02", "parse_error"),
-        (b"\x93\x00\x01\xa1q", "invalid_request"),
-        (b"\x94\x00\xff\xa1q\x90", "invalid_request"),
-        (b"\x94\x07\x01\xa1q\x90", "invalid_request"),
+        (b"\x94\x00\x01\xa1q\xc1", "parse_error"),
     ],
 )
 def test_what_breaks_a_bound_or_cannot_be_resumed_ends_the_connection(sample, code):
@@ -163,6 +155,42 @@ def test_depth_is_counted_exactly_and_not_inside_strings():
 def test_messagepack_params_are_one_map_or_none(params):
     """Neovim sends no arguments as an empty array."""
     assert read((msgpack.packb([0, 1, "status", params]),))[0] == [Request(id=1, method="status", params={})]
+
+
+@pytest.mark.parametrize(
+    ("sample", "request_id", "code", "text"),
+    [
+        (b"\x94\x00\x01\xa1q\xd4\x01\x00", 1, "invalid_request", "extension types"),
+        (b"\x94\x00\x01\xa1q\xd6\xff\x00\x00\x00\x00", 1, "invalid_request", "extension types"),
+        (b"\x94\x00\x01\xa1q\xc7\x01\x05\x00", 1, "invalid_request", "extension types"),
+        (b"\x94\x00\x01\xa1q\xc7\x01\xff\x00", None, "invalid_request", "extension types"),
+        (b"\x94\x00\x01\xa2\xff\xfe\x90", 1, "invalid_request", "a text is no UTF-8"),
+        (b"\x94\x00\x01\xa1q\x82\xa1a\x01\xa1a\x02", 1, "invalid_params", "names a key twice"),
+        (b"\x94\x00\x01\xa1q\x81\x01\x02", 1, "invalid_params", "keys of a map must be text"),
+        (b"\x94\x00\x01\xa1q\x81\x90\x02", 1, "invalid_params", "keys of a map must be text"),
+        (b"\x93\x00\x01\xa1q", 1, "invalid_request", "expected"),
+        (b"\x94\x00\x01\x05\x90", 1, "invalid_request", "expected"),
+        (b"\x94\x00\xff\xa1q\x90", None, "invalid_request", "expected"),
+        (b"\x94\x07\x01\xa1q\x90", None, "invalid_request", "expected"),
+        (b"\x90", None, "invalid_request", "expected"),
+    ],
+)
+def test_a_messagepack_value_that_is_no_request_is_answered_and_the_next_one_is_read(sample, request_id, code, text):
+    """Its end is known: the reply says in the protocol's words what is wrong, by id where there is one."""
+    wrong, right = read((sample + msgpack.packb([0, 7, "status", []]),))[0]
+    assert (wrong.id, wrong.error.code, wrong.fatal) == (request_id, code, False)
+    assert text in wrong.error.message
+    assert right == Request(id=7, method="status", params={})
+
+
+@pytest.mark.parametrize(
+    "sample", [b'{"id":1,"method":"\xff"}\n', b'{"id":1,"method":"q","params":{"text":"\\ud800"}}\n', b'{"id":1,}\n']
+)
+def test_what_is_no_json_is_refused_in_words_of_the_protocol(sample):
+    """Nothing of the program's own machinery is told."""
+    message = read((sample,))[0][0]
+    assert message.error.code == "parse_error"
+    assert not any(word in message.error.message for word in ("codec", "\\ud", "strict", "0x", "position"))
 
 
 @pytest.mark.parametrize("params", [[1], [{}, {}], "x", [{b"a": 1}], None])

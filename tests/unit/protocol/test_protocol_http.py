@@ -103,6 +103,7 @@ def test_a_body_is_the_request_of_the_json_framing():
         (b"GET /query?k=1&k=2 HTTP/1.1\r\n\r\n", 400, False),
         (b"GET /query HTTP/1.1\r\n\r\n", 400, False),
         (b"GET /evidence?k=1 HTTP/1.1\r\n\r\n", 400, False),
+        (b"GET /query?q=%20&k=1 HTTP/1.1\r\n\r\n", 400, False),
         (b"GET /query?" + b"&".join([b"a=1"] * 300) + b" HTTP/1.1\r\n\r\n", 400, False),
         (b"POST /rpc HTTP/1.1\r\n\r\n", 411, True),
         (b"POST /rpc HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n", 411, True),
@@ -112,7 +113,8 @@ def test_a_body_is_the_request_of_the_json_framing():
         (b"GET /query HTTP/1.1\r\n folded: x\r\n\r\n", 400, True),
         (b"GET /query HTTP/1.1\r\nno colon\r\n\r\n", 400, True),
         (b"GET query HTTP/1.1\r\n\r\n", 400, True),
-        (b"GET http://x/query HTTP/1.1\r\n\r\n", 400, True),
+        (b"GET http:///query HTTP/1.1\r\n\r\n", 400, True),
+        (b"GET http://x HTTP/1.1\r\n\r\n", 400, True),
         (b"GET  /query HTTP/1.1\r\n\r\n", 400, True),
         (b"GET /query HTTP/2.0\r\n\r\n", 505, True),
         (b"GARBAGE\r\n\r\n", 400, True),
@@ -131,6 +133,27 @@ def test_what_is_not_spoken_has_its_status(sample, status, ends):
     assert headers["Connection"] == ("close" if ends else "keep-alive")
     assert json.loads(body)["error"]["message"]
     assert ("Allow" in headers) == (status == 405)
+
+
+@pytest.mark.parametrize(
+    "sample",
+    [
+        GET.replace(b"\r\n", b"\n"),
+        GET.replace(b"\r\n", b"\n", 1),
+        GET.replace(b"/query", b"http://x/query"),
+        GET.replace(b"/query", b"HTTPS://user@[::1]:80/query"),
+    ],
+)
+def test_a_request_means_the_same_in_each_form_that_http_has_for_it(sample):
+    """Lines may end with a bare LF, and the target may be absolute as proxies have it."""
+    assert messages(sample + GET)[0] == messages(GET + GET)[0]
+
+
+@pytest.mark.parametrize("target", ["/query?q=%ff", "/query?" + "&".join(["a=1"] * 300)])
+def test_a_wrong_address_is_told_in_words_of_the_protocol(target):
+    """Nothing of the program's own machinery is told."""
+    text = json.loads(answered(f"GET {target} HTTP/1.1\r\n\r\n".encode())[2])["error"]["message"]
+    assert text in {"the address is not percent-encoded UTF-8", "an address may have 256 parameters"}
 
 
 @pytest.mark.parametrize(
