@@ -9,7 +9,7 @@ from indexerd import __version__
 from indexerd.cli.completing import Described, Flag, described
 from indexerd.cli.main import GROUPS, cli
 
-HEAD = r"""'\" made by docs/manual.py from the commands; do not edit
+HEAD = r""".\" made by docs/manual.py from the commands; do not edit
 .TH INDEXERD 1 "" "indexerd {version}" "indexerd"
 .SH NAME
 indexerd \- search a folder of documents: never old, never wrong, every hit cited by line
@@ -74,6 +74,10 @@ where the files below are
 .TP
 .I $XDG_RUNTIME_DIR/indexerd/PROFILE.sock
 socket
+.TP
+.I $XDG_RUNTIME_DIR/indexerd/last-result
+where the hits of the last query are, for
+.B indexerd open
 .TP
 .I $XDG_STATE_HOME/indexerd/PROFILE/
 index

@@ -42,22 +42,24 @@ def follow(backend: Backend, lines_of: Lines, *, is_json: bool) -> int:
     Raises:
         UnreachableError: The daemon went away.
     """
-    draws = os.isatty(1) and not is_json
+    is_watched = os.isatty(1)
     try:
-        with _keys() if draws else _nothing() as keys:
-            return _draw(backend, lines_of, keys) if draws else _print(backend, is_json=is_json)
+        with _keys() if is_watched else _nothing() as keys:
+            draws = is_watched and not is_json
+            return _draw(backend, lines_of, keys) if draws else _print(backend, keys, is_json=is_json)
     except KeyboardInterrupt:
         # The usual end of something that has none.
         return 0
 
 
-def _print(backend: Backend, *, is_json: bool) -> int:
+def _print(backend: Backend, keys: Sequence[int], *, is_json: bool) -> int:
     while True:
         status = backend.call("status")
         line = json.dumps(status, separators=(",", ":")) if is_json else summary(status, SystemClock().now_ns())
         if not write(1, line.encode("utf-8", "backslashreplace") + b"\n"):
             return BROKEN_PIPE
-        select.select([], [], [], _SECONDS)
+        if _quits(keys):
+            return 0
 
 
 def _draw(backend: Backend, lines_of: Lines, keys: Sequence[int]) -> int:
@@ -72,7 +74,9 @@ def _draw(backend: Backend, lines_of: Lines, keys: Sequence[int]) -> int:
         asked, at = requests, now
         size = os.get_terminal_size(1)
         lines.append("press q to leave")
-        shown = [fitting(line, size.columns - 1) for line in lines[: max(1, size.lines - 1)]]
+        # A serial line, a container's or an editor's terminal may not know its size.
+        columns, height = size.columns or 80, size.lines or 24
+        shown = [fitting(line, columns - 1) for line in lines[: max(1, height - 1)]]
         up = f"\x1b[{drawn}F".encode() if drawn else b""
         body = b"".join(line.encode("utf-8", "backslashreplace") + _TO_END + b"\n" for line in shown)
         write(1, up + body + b"\x1b[J")

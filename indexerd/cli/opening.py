@@ -10,22 +10,22 @@ See: docs/operations.md.
 import os
 import shlex
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import cast
 
 import click
 
-from indexerd.cli.answering import write, write_json
+from indexerd.cli.answering import write, write_json, write_lines
 from indexerd.cli.asking import is_undecodable
 from indexerd.cli.asking_there import asking_backend, name_below
 from indexerd.cli.hits import path_bytes
 from indexerd.cli.options import acting, as_json, selecting, take_selection
 from indexerd.cli.place import Place, here
-from indexerd.cli.plain import escape
+from indexerd.cli.plain import count, escape
 from indexerd.cli.querying import terminal_safe
 from indexerd.cli.reaching import Backend, Result
 from indexerd.cli.sockets import recall, remember
-from indexerd.cli.verifying import verdict_on_file
+from indexerd.cli.verifying import describe_verdict, verdict_on_file
 from indexerd.config import absolute
 from indexerd.errors import NotFoundError
 from indexerd.model import Citation, ContentHash, LineSpan, SourcePath, parse_citation
@@ -124,9 +124,20 @@ def show_command(citation: str, roles: tuple[str, ...], is_json: bool, **flags: 
     if is_json:
         write_json(result)
         return 0
+    write_lines((f"indexerd: {escape(note)}" for note in _beside(citation, result)), 2)
     text = str(result["text"])
     write(1, terminal_safe(text.replace("\r\n", "\n")).rstrip("\n") + "\n")
     return 0
+
+
+def _beside(citation: str, result: Result) -> Iterator[str]:
+    """Yield in what the lines shown are not those that were named."""
+    cited = parse_citation(citation)
+    if cited is not None and cited.span.last > cast("int", result["end_line"]):
+        has = count(cast("int", result["line_count"]), "line")
+        yield f"{result['source_path']} has {has} now: shown to its end"
+    if result["state"] not in {None, "fresh"}:
+        yield f"not what was cited: {describe_verdict(result)}"
 
 
 def _shown(backend: Backend, citation: str, roles: tuple[str, ...], place: Place) -> Result:

@@ -141,5 +141,7 @@ def test_the_manual_page_has_no_faults():
         capture_output=True, text=True, check=True,
     )  # fmt: skip
     assert not done.stderr
+    # There `man` reads which preprocessors the page wants.
+    assert not (DOCS / "indexerd.1").read_text("utf-8").startswith("'\\\"")
     assert all(f"indexerd {name}" in done.stdout for name in NAMES)
     assert "--vimgrep" in done.stdout

@@ -46,12 +46,12 @@ def command(daemon, *flags):
 class Watched:
     """The command with a terminal of its own; `shows` waits for text that was drawn."""
 
-    def __init__(self, daemon, columns=60, lines=40):
+    def __init__(self, daemon, *flags, columns=60, lines=40):
         self.master, self.slave = pty.openpty()
         termios.tcsetwinsize(self.slave, (lines, columns))
         self.before = termios.tcgetattr(self.slave)
         streams = {"stdin": self.slave, "stdout": self.slave, "stderr": self.slave}
-        self.process = subprocess.Popen(command(daemon), env=ENVIRON, start_new_session=True, **streams)
+        self.process = subprocess.Popen(command(daemon, *flags), env=ENVIRON, start_new_session=True, **streams)
         self.seen = b""
         os.set_blocking(self.master, False)
 
@@ -80,8 +80,8 @@ class Watched:
 def watched(daemon):
     made = []
 
-    def start(**size):
-        made.append(Watched(daemon, **size))
+    def start(*flags, **size):
+        made.append(Watched(daemon, *flags, **size))
         return made[-1]
 
     yield start
@@ -113,6 +113,18 @@ def test_control_c_ends_it_and_a_small_window_is_enough(watched):
     terminal = watched(columns=12, lines=4)
     terminal.shows(b"current: ev\x1b[K")
     terminal.process.send_signal(signal.SIGINT)
+    assert terminal.end() == (0, True)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("flags", "size", "text"), [((), {"columns": 0, "lines": 0}, b"documents  "), (("--json",), {}, b'"documents":')]
+)
+def test_q_ends_it_in_every_form_and_size(watched, flags, size, text):
+    """A terminal that does not know its size is drawn on like one of 80 by 24; JSON for eyes ends with q too."""
+    terminal = watched(*flags, **size)
+    terminal.shows(text)
+    os.write(terminal.master, b"q")
     assert terminal.end() == (0, True)
 
 

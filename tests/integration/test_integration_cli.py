@@ -350,13 +350,18 @@ def test_show_and_verify_follow_a_citation(watched):
     shown = watched.json("show", "setup.md#L5-L7")
     citation = shown["citation"]
     assert lines(watched.run("show", "usage.md", cwd=watched.docs / "guide"))[-1] == "Ask the daemon a question."
-    assert lines(watched.run("show", "setup.md#L7-L7")) == ["The daemon listens on a socket."]
+    for last in (7, 99):
+        shown_alone = watched.run("show", f"setup.md#L7-L{last}")
+        assert lines(shown_alone) == ["The daemon listens on a socket."]
+        told = b"indexerd: setup.md has 7 lines now: shown to its end\n"
+        assert shown_alone.stderr == (told if last == 99 else b"")
     assert lines(watched.run("verify", citation)) == ["fresh"]
     text = (watched.docs / "setup.md").read_text()
     watched.write("setup.md", "Preface.\n\n" + text)
     moved = watched.run("verify", citation)
     assert moved.returncode == 1
     assert lines(moved)[0].startswith("moved to setup.md#L7-L9")
+    assert b"indexerd: not what was cited: moved to setup.md#L7-L9" in watched.run("show", citation).stderr
     watched.write("setup.md", "other\n")
     assert lines(watched.run("verify", citation))[0] == "changed"
     (watched.docs / "setup.md").unlink()
