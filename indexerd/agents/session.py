@@ -25,8 +25,8 @@ MODERN = ("2026-07-28",)
 HANDSHAKE = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
 _BATCHED = "2025-03-26"
 _META = "io.modelcontextprotocol/"
-_PARSE, _INVALID, _NO_METHOD, _PARAMS, _INTERNAL, _VERSION, _NO_RESOURCE = (
-    -32700, -32600, -32601, -32602, -32603, -32022, -32002,
+_PARSE, _INVALID, _NO_METHOD, _PARAMS, _INTERNAL, _VERSION, _NO_RESOURCE, _UNANSWERED = (
+    -32700, -32600, -32601, -32602, -32603, -32022, -32002, -32000,
 )  # fmt: skip
 _MAX_LINE = 2 << 20
 _MAX_DEPTH = 64
@@ -247,7 +247,7 @@ class Session:
         except NotFoundError as error:
             raise _Refused(no_resource, str(error), {"uri": uri}) from error
         except IndexerdError as error:
-            raise _Refused(_INTERNAL, str(error)) from error
+            raise _Refused(_UNANSWERED, str(error), {"uri": uri}) from error
         kind = "text/markdown" if str(shown["source_path"]).endswith((".md", ".markdown", ".mdx")) else "text/plain"
         return {"contents": [{"uri": uri, "mimeType": kind, "text": shown["text"]}]}
 

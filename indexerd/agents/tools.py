@@ -139,12 +139,12 @@ class Tools:
         return given
 
     def _check(self, arguments: Json) -> Json:
-        given = arguments.get("evidence") or self._evidence.get(str(arguments.get("evidence_set_id")))
+        asked_id = arguments.get("evidence_set_id")
+        given = arguments.get("evidence") or self._evidence.get(str(asked_id))
         if not isinstance(given, Mapping):
-            raise RequestError(
-                "give evidence_set_id as `evidence` returned it, or that whole result as `evidence`"
-                " (this server has not seen that id since it started: ask evidence again)"
-            )
+            unseen = f"evidence_set_id {asked_id!r} is unknown here since the start: ask evidence again"
+            which = "give evidence_set_id as `evidence` returned it, or that whole result as `evidence`"
+            raise RequestError(which if asked_id is None else f"{unseen}, or {which}")
         made = None if given.get("abstained") else {"blocks": given.get("blocks")}
         if made is not None:
             made["evidence_set_id"] = given.get("evidence_set_id")

@@ -50,13 +50,14 @@ def read_served(arguments: list[str]) -> Served | None:
         texts[name].append(value if equals else rest.pop(0))
     last = {name: (given or [""])[-1] for name, given in texts.items()}
     wait = last["--wait"] or str(Bounds().wait_ms)
-    if not _is_date(last["--as-of"]) or not (wait.isascii() and wait.isdigit() and int(wait) <= 60_000):
+    if not is_date(last["--as-of"]) or not (wait.isascii() and wait.isdigit() and int(wait) <= 60_000):
         return None
     bounds = Bounds(tuple(texts["--role"]) or None, last["--as-of"], (*texts["-g"], *texts["--glob"]), int(wait))
     return Served(bounds, last["--socket"], last["--profile"], last["--state-dir"])
 
 
-def _is_date(text: str) -> bool:
+def is_date(text: str) -> bool:
+    """Tell whether a flag is a date like 2026-09-06, or not given."""
     if not text:
         return True
     from datetime import date  # noqa: PLC0415 - for a flag that few give

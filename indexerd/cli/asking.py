@@ -126,8 +126,9 @@ def read_flags(arguments: list[str]) -> Asking | None:
         elif not _read_flag(asking, argument, rest):
             return None
     asking.text = " ".join(texts)
+    has_one_form = not asking.nul or asking.lists_files
     is_plain = asking.text.strip() and asking.color in {"auto", "always", "never"} and not wrong_pairs(asking.where)
-    return asking if is_plain and not is_undecodable("".join(arguments)) else None
+    return asking if is_plain and has_one_form and not is_undecodable("".join(arguments)) else None
 
 
 def _read_flag(asking: Asking, argument: str, rest: list[str]) -> bool:
@@ -149,6 +150,8 @@ def _set(asking: Asking, attribute: str, kind: str, value: str) -> bool:
         setattr(asking, attribute, int(value))
     elif kind == "texts":
         getattr(asking, attribute).append(value)
+    elif kind[0] == "=" and asking.format not in {"people", kind[1:]}:
+        return False
     elif attribute:
         setattr(asking, attribute, value if kind == "text" else kind[1:] if kind[0] == "=" else True)
     return True

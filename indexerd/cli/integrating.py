@@ -8,7 +8,6 @@ Purity: shell (two files, standard output).
 See: systemd/README.md, docs/agents.md.
 """
 
-import datetime
 import os
 import shutil
 import sys
@@ -17,7 +16,7 @@ from pathlib import Path
 import click
 
 from indexerd.agents.tools import Bounds
-from indexerd.cli.agenting import Served, serve
+from indexerd.cli.agenting import Served, is_date, serve
 from indexerd.cli.answering import write
 from indexerd.cli.options import acting, selecting, take_selection
 from indexerd.cli.place import Place, here
@@ -183,17 +182,16 @@ def _next_commands(name: str) -> str:
 
 @click.command("mcp")
 @acting
-@click.option("--as-of", type=click.DateTime(["%Y-%m-%d"]), metavar="DATE", help="Documents valid on this day.")
+@click.option("--as-of", default="", metavar="DATE", help="Documents valid on this day.")
 @click.option("-g", "--glob", "globs", metavar="GLOB", help="Only these paths; !GLOB leaves out.", multiple=True)
 @click.option("--wait", type=click.IntRange(0, 60_000), metavar="MS", help="Wait so long for fresh text (2000).")
 @selecting
-def mcp_command(
-    roles: tuple[str, ...], as_of: datetime.datetime | None, globs: tuple[str, ...], wait: int | None, **flags: object
-) -> int:
+def mcp_command(roles: tuple[str, ...], as_of: str, globs: tuple[str, ...], wait: int | None, **flags: object) -> int:
     """Serve an agent over standard input and output (Model Context Protocol).
 
     What it may see is fixed by these flags; unsafe documents never reach it.
     """
-    day = "" if as_of is None else as_of.date().isoformat()
-    bounds = Bounds(roles or None, day, globs, Bounds().wait_ms if wait is None else wait)
+    if not is_date(as_of):
+        raise click.BadParameter(f"{as_of!r} is no date like 2026-09-06", param_hint="--as-of")
+    bounds = Bounds(roles or None, as_of, globs, Bounds().wait_ms if wait is None else wait)
     return serve(Served(bounds, **take_selection(flags)._asdict()))

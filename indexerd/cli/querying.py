@@ -40,11 +40,11 @@ _no_local = click.option("--no-local", is_flag=True, help="Only ask a daemon; ex
 @click.command("query", epilog="Exit status: 0 hits, 1 none, 2 error, 3 no daemon.")
 @click.argument("text", nargs=-1)
 @click.option("-n", "--number", type=click.IntRange(0), metavar="N", help="How many hits (10); 0 for all.")
-@click.option("-l", "--files-with-matches", "form", flag_value="list", help="Print paths only.")
+@click.option("-l", "--files-with-matches", "as_list", is_flag=True, help="Print paths only.")
 @click.option("-0", "--null", "nul", is_flag=True, help="Print exact paths, separated by NUL.")
-@click.option("--json", "form", flag_value="json", help="Print the whole result as JSON.")
-@click.option("--jsonl", "form", flag_value="jsonl", help="Print one JSON hit a line, then a summary.")
-@click.option("--vimgrep", "form", flag_value="vimgrep", help="Print path:line:column:text.")
+@click.option("--json", "as_json", is_flag=True, help="Print the whole result as JSON.")
+@click.option("--jsonl", "as_jsonl", is_flag=True, help="Print one JSON hit a line, then a summary.")
+@click.option("--vimgrep", "as_vimgrep", is_flag=True, help="Print path:line:column:text.")
 @click.option("--sort", type=click.Choice(["score", "modified", "path"]), help="Order of the hits.")
 @filtering
 @click.option("-o", "--open", "opens", is_flag=True, help="Open the first hit in $VISUAL at its line.")
@@ -52,13 +52,14 @@ _no_local = click.option("--no-local", is_flag=True, help="Only ask a daemon; ex
 @click.option("--hyperlink", is_flag=True, help="On a terminal make citations links to their files.")
 @_no_local
 @selecting
-def query_command(text: tuple[str, ...], form: str | None, no_local: bool, **flags: object) -> int:
+def query_command(text: tuple[str, ...], no_local: bool, **flags: object) -> int:
     """Search, and show proved hits with their lines.
 
     Every word counts, none is a command: quote nothing, escape nothing. Paths, tags, dates and the like are flags.
     """
     selection, place = take_selection(flags), here()
-    asking = make_asking(words(text, _texts(flags["phrases"])), form or "people", flags)
+    form = _form(flags)
+    asking = make_asking(words(text, _texts(flags["phrases"])), form, flags)
     with asking_backend(selection, place, allow_local=not no_local) as backend, speaking_of_flags():
         if asking.here:
             asking.globs += here_globs(backend.call("status"), place.cwd)
@@ -70,6 +71,24 @@ def query_command(text: tuple[str, ...], form: str | None, no_local: bool, **fla
         return open_first(cast("list[Result]", result["hits"]), place)
     out, err = answer_bytes(asking, result, raw, place.environ, place.cwd)
     return finish(result, out, err)
+
+
+def _form(flags: dict[str, object]) -> str:
+    """Take the form of the answer from the flags.
+
+    Raises:
+        click.UsageError: They ask for two: whoever reads the answer would get the other one.
+    """
+    forms = {"-l": "list", "--json": "json", "--jsonl": "jsonl", "--vimgrep": "vimgrep"}
+    given = [flag for flag, form in forms.items() if flags.pop(f"as_{form}")]
+    form = forms[given[0]] if given else "people"
+    # NUL separates names, as -l has them.
+    others = [
+        flag for flag, name in (("-0", "nul"), ("-o", "opens")) if flags[name] and not (flag == "-0" and form == "list")
+    ]
+    if len(given + others) > 1:
+        raise click.UsageError(f"{' and '.join(given + others)} ask for several forms of one answer: give one")
+    return form
 
 
 def make_asking(text: str, form: str, flags: Mapping[str, object]) -> Asking:

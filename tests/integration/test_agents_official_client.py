@@ -202,8 +202,8 @@ def test_a_person_who_starts_it_is_told_what_it_waits_for(tmp_path):
 @pytest.mark.parametrize(
     ("flags", "told"),
     [
-        (["--as-of", "yesterday"], "yesterday"),
-        (["--as-of", "2026-13-40"], "2026-13-40"),
+        (["--as-of", "yesterday"], "'yesterday' is no date like 2026-09-06"),
+        (["--as-of", "2026-13-40"], "'2026-13-40' is no date like 2026-09-06"),
         (["--rolle", "x"], "--role"),
         (["--wait", "70000"], "60000"),
         (["extra"], "extra"),

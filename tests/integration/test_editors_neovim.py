@@ -222,6 +222,25 @@ def test_stale_citations_become_diagnostics_after_a_save(notes, neovim):
     editor.until(DIAGNOSTICS, [])
 
 
+def test_a_name_with_blanks_needs_no_brackets(notes, neovim):
+    """Of the words before a bare citation as many belong to its path as make it hold; an update writes it whole."""
+    fresh, moved = notes.citation("wombat"), notes.citation("bilby")
+    answer = notes.write(
+        "answer.md", f"See {fresh} there.\nAnd in {moved} too.\nNo such {moved[moved.index(' x.md') + 1 :]}\n"
+    )
+    notes.write("100%41 # x.md", "\n\n" + NOTES["100%41 # x.md"])
+    editor = neovim()
+    editor.lua("vim.cmd('edit ' .. vim.fn.fnameescape(...))", str(answer))
+    editor.command("write")
+    found = wait_for(lambda: sorted(editor.lua(DIAGNOSTICS)))
+    assert [row[:2] for row in found] == [[1, 2], [2, 1]]
+    editor.command("normal! 2gg0f#")
+    editor.command("set hidden | IndexerdUpdate")
+    editor.until("return vim.fn.getline(2)", f"And in {moved.replace('#L1-L3', '#L3-L5')} too.")
+    editor.command("IndexerdFollow")
+    editor.until("return vim.api.nvim_buf_get_name(0)", str(notes.folder / "100%41 # x.md"))
+
+
 def test_following_a_citation_finds_the_moved_lines(notes, neovim):
     """The command goes to where the lines are now."""
     moved = notes.citation("quokka")

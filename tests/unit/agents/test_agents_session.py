@@ -322,7 +322,8 @@ def test_evidence_is_checked_by_its_id_or_handed_back():
     assert [claim["band"] for claim in by_id["claims"]] == ["supported", "not_found"]
     assert by_id["verdict"] == "fail"
     assert by_id == Agent().tool("check", answer=answer, evidence=given)
-    assert "ask evidence again" in Agent().tool("check", answer=answer, evidence_set_id="evidence_0")
+    assert "'evidence_0' is unknown here" in Agent().tool("check", answer=answer, evidence_set_id="evidence_0")
+    assert Agent().tool("check", answer=answer).startswith("give evidence_set_id as")
 
 
 @pytest.mark.parametrize(
@@ -382,7 +383,7 @@ def test_wrong_arguments_are_told_to_the_model(tool, arguments, told):
 
 
 def test_without_a_daemon_everything_but_the_tools_answers():
-    """Lists come as ever; a tool says what to run."""
+    """Lists come as ever; a tool says what to run, and so does the error of a resource."""
 
     def call(method, params):
         raise UnreachableError("no daemon runs: start one with `indexerd watch ROOT`")
@@ -390,7 +391,9 @@ def test_without_a_daemon_everything_but_the_tools_answers():
     agent = Agent(call=call)
     assert len(agent.ask("tools/list")["result"]["tools"]) == 6
     assert "indexerd watch" in agent.tool("search", query="x")
-    assert agent.ask("resources/read", uri="indexerd://doc/a.md")["error"]["code"] == -32603
+    error = agent.ask("resources/read", uri="indexerd://doc/a.md")["error"]
+    assert error["code"] == -32000
+    assert "indexerd watch" in error["message"]
 
 
 def test_status_names_state_and_problems_and_nothing_that_counts_hidden_documents():

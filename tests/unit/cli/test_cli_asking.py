@@ -14,6 +14,7 @@ UNDERSTOOD = [
     ["setup", "--number=0"],
     ["-l", "-n", "0", "setup"],
     ["-0", "setup"],
+    ["-l", "-0", "-l", "setup"],
     ["--json", "setup"],
     ["--jsonl", "setup"],
     ["--vimgrep", "setup"],
@@ -25,6 +26,10 @@ UNDERSTOOD = [
     ["--prefix", "--explain", "--wait", "0", "--color", "never", "x"],
     ["--", "--not-a-flag"],
     ["don't", "@nasa", "16-3", '"'],
+]
+TWO_FORMS = [
+    [*two, "x"]
+    for two in (("-l", "--vimgrep"), ("--json", "--jsonl"), ("--json", "-0"), ("-0", "--vimgrep"), ("-o", "--json"))
 ]
 LEFT_ALONE = [
     [],
@@ -38,6 +43,7 @@ LEFT_ALONE = [
     ["--color", "pink", "x"],
     ["--here", "x"],
     ["-o", "x"],
+    *TWO_FORMS,
     ["-ln", "0", "x"],
     ["--state-dir", "/x", "x"],
     ["caf\udce9"],
@@ -83,6 +89,14 @@ def test_only_what_was_given_is_sent():
 def test_nought_means_all_and_is_sent():
     """`-n 0` and `--wait 0` are values, not absences."""
     assert read_flags(["-n", "0", "--wait", "0", "x"]).params() == {"text": "x", "k": 0, "wait_ms": 0}
+
+
+@pytest.mark.parametrize("arguments", TWO_FORMS, ids=" ".join)
+def test_two_forms_of_one_answer_are_refused_by_name(arguments):
+    """Whoever reads the answer would get the other one."""
+    done = CliRunner().invoke(querying.query_command, arguments)
+    assert done.exit_code == 2
+    assert all(flag in done.output for flag in arguments[:2])
 
 
 @pytest.mark.parametrize("flag", ["-l", "-0"])

@@ -8,6 +8,8 @@ local SPACE = api.nvim_create_namespace('indexerd_citations')
 local PATTERN = '()#L%d+%-L%d+@sha256:' .. ('%x'):rep(64) .. '()'
 local PAIRS = { { '[', ']' }, { '<', '>' }, { '`', '`' }, { '"', '"' }, { '(', ')' }, { '{', '}' }, { "'", "'" } }
 local LIMIT = 1000
+-- So many words before a citation without brackets may belong to its path.
+local WORDS = 8
 
 -- What stale citations of a buffer are: mark -> { citation, moved_to }
 local stale = {}
@@ -38,28 +40,62 @@ local function opening(line, from, open, close)
   end
 end
 
--- A path may hold blanks: it begins at the bracket that the citation closes, else behind the last blank.
-local function path_start(line, from, after)
+-- Where a path may begin, which may hold blanks: at the bracket that the citation closes, else behind each of the last
+-- blanks, the nearest first.
+local function path_starts(line, from, after)
   local closing = line:sub(after, after)
   for _, pair in ipairs(PAIRS) do
     local start = closing == pair[2] and opening(line, from, pair[1], pair[2])
     if start then
-      return start
+      return { start }
     end
   end
-  return line:sub(1, from - 1):match('.*%s()') or 1
+  local starts, before = {}, line:sub(1, from - 1)
+  repeat
+    local start = before:match('.*%s()') or 1
+    if start <= #before then
+      table.insert(starts, start)
+    end
+    before = before:sub(1, start - 2)
+  until start == 1 or #starts == WORDS
+  return starts
 end
 
---- The full citations of a line of text: { citation, first byte from 0, byte after }.
+--- The full citations of a line of text: { citation, first byte from 0, byte after, its readings from more words }.
 function M.of_line(line)
   local found = {}
   for from, after in line:gmatch(PATTERN) do
-    local start = path_start(line, from, after)
-    if start < from then
-      table.insert(found, { line:sub(start, after - 1), start - 1, after - 1 })
+    local readings = vim.tbl_map(function(start)
+      return line:sub(start, after - 1)
+    end, path_starts(line, from, after))
+    if readings[1] and readings[1]:sub(1, 2) ~= '#L' then
+      table.insert(found, { readings[1], after - 1 - #readings[1], after - 1, readings })
     end
   end
   return found
+end
+
+-- Ask for the verdict on the first reading of a citation that holds, else on the first whose document is there, else on
+-- the first. `done(problem, verdict, reading)`.
+local function judge(ask, readings, done)
+  local best, chosen
+  local function try(at)
+    ask(readings[at], function(problem, verdict)
+      if problem and (problem.code == 'no_daemon' or problem.code == 'closed' or problem.code == 'timeout') then
+        return done(problem)
+      end
+      verdict = verdict or { state = 'unreadable', detail = problem.message }
+      local holds = verdict.state == 'fresh' or verdict.state == 'moved'
+      if not best or holds or (best.state == 'gone' and verdict.state ~= 'gone') then
+        best, chosen = verdict, readings[at]
+      end
+      if holds or at == #readings then
+        return done(nil, best, chosen)
+      end
+      try(at + 1)
+    end)
+  end
+  try(1)
 end
 
 local function of_buffer(buffer)
@@ -67,7 +103,7 @@ local function of_buffer(buffer)
   for row, line in ipairs(api.nvim_buf_get_lines(buffer, 0, -1, false)) do
     for _, one in ipairs(M.of_line(line)) do
       local mark = api.nvim_buf_set_extmark(buffer, SPACE, row - 1, one[2], { end_col = one[3] })
-      table.insert(found, { citation = one[1], mark = mark })
+      table.insert(found, { citation = one[1], mark = mark, readings = one[4] })
     end
   end
   return found
@@ -93,9 +129,21 @@ local function judged(verdict)
   end
 end
 
+-- Let the mark begin where the chosen reading does.
+local function widen(buffer, one)
+  local more = #one.reading - #one.citation
+  local place = api.nvim_buf_get_extmark_by_id(buffer, SPACE, one.mark, { details = true })
+  if more > 0 and place[1] and place[2] >= more then
+    local to = { id = one.mark, end_row = place[3].end_row, end_col = place[3].end_col }
+    api.nvim_buf_set_extmark(buffer, SPACE, place[1], place[2] - more, to)
+  end
+  one.citation = one.reading
+end
+
 local function show(buffer, verdicts)
   local diagnostics, marks = {}, {}
   for _, one in ipairs(verdicts) do
+    widen(buffer, one)
     local place = api.nvim_buf_get_extmark_by_id(buffer, SPACE, one.mark, { details = true })
     local severity, message = judged(one.verdict)
     if severity and place[1] then
@@ -136,15 +184,17 @@ function M.verify(buffer, done)
   end
   for at = 1, left do
     local one = found[at]
-    local params = { citation = one.citation, roles = options.now.params.roles }
-    asking:request('verify', params, function(problem, verdict)
+    local function ask(citation, answered)
+      asking:request('verify', { citation = citation, roles = options.now.params.roles }, answered)
+    end
+    judge(ask, one.readings, function(problem, verdict, reading)
       if is_over then
         return
       end
-      if problem and (problem.code == 'no_daemon' or problem.code == 'closed' or problem.code == 'timeout') then
+      if problem then
         return finish(problem)
       end
-      one.verdict = verdict or { state = 'unreadable', detail = problem.message }
+      one.verdict, one.reading = verdict, reading
       left = left - 1
       if left == 0 then
         finish()
@@ -174,13 +224,15 @@ end
 function M.follow()
   local column = api.nvim_win_get_cursor(0)[2]
   for _, one in ipairs(M.of_line(api.nvim_get_current_line())) do
-    if column >= one[2] and column <= one[3] then
-      local params = { citation = one[1], roles = options.now.params.roles }
-      return client.ask('verify', params, function(problem, verdict)
+    if column >= one[3] - #one[4][#one[4]] and column <= one[3] then
+      local function ask(citation, answered)
+        client.ask('verify', { citation = citation, roles = options.now.params.roles }, answered)
+      end
+      return judge(ask, one[4], function(problem, verdict, reading)
         if problem or not (verdict.path or verdict.path_b64) or verdict.state == 'gone' then
           return client.tell(problem or { message = 'the cited document is gone: ' .. one[1] })
         end
-        local now = verdict.state == 'moved' and verdict.moved_to[1] or one[1]
+        local now = verdict.state == 'moved' and verdict.moved_to[1] or reading
         hits.go(hits.path(verdict), tonumber(now:match('#L(%d+)%-L%d+@')), 1)
       end)
     end
