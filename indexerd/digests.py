@@ -24,10 +24,16 @@ def fast_digest(data: bytes | memoryview) -> Digest:
 
 def fast_digest_parts(parts: Iterable[bytes | memoryview]) -> Digest:
     """Return `fast_digest` of the parts one after the other, without joining them."""
-    state = xxhash.xxh3_128()
+    return digest_and_length(parts)[0]
+
+
+def digest_and_length(parts: Iterable[bytes | memoryview]) -> tuple[Digest, int]:
+    """Return `fast_digest_parts`, and how many bytes the parts have together."""
+    state, length = xxhash.xxh3_128(), 0
     for part in parts:
         state.update(part)
-    return Digest(state.digest())
+        length += memoryview(part).nbytes
+    return Digest(state.digest()), length
 
 
 class RunningDigest(Protocol):

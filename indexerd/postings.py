@@ -9,10 +9,10 @@ See: docs/on-disk-format.md (postings).
 """
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
-from itertools import chain, pairwise
+from itertools import pairwise
 from typing import Protocol
 
 import numpy as np
@@ -194,31 +194,65 @@ _SLICE = 1 << 19
 _FEW = 8
 
 
+class MergedLists:
+    """The posting lists of several parts as those of one, to be gone through slice by slice, as often as one likes.
+
+    In linear time, and with little memory beside the parts.
+
+    Attributes:
+        names: All terms, ascending; of those whose chunks are left out no posting comes.
+        rows: The distinct frequency rows of all parts, in order.
+        sizes: `int64`, for each term how many postings it has at most.
+        leaves_out: Some chunks have no place, so that some terms and rows may be of no use.
+    """
+
+    def __init__(self, parts: Sequence[tuple[PostingIndex, Chunks]]) -> None:
+        """Nothing is merged yet.
+
+        Args:
+            parts: Posting lists, and for each of their chunks its ordinal in the result, -1 to leave it out; ordinals
+                ascend within a part, none twice.
+        """
+        self.leaves_out = any(bool((places < 0).any()) for _, places in parts)
+        parts = [(_without_the_rest(part, places), places) for part, places in parts]
+        known: dict[str, int] = {}
+        for part, _ in parts:
+            known.update(dict.fromkeys(part.names(), 0))
+        self.names = sorted(known)
+        known.update(zip(self.names, range(len(known)), strict=True))
+        self.rows, renumbered = _united_rows([part.frequencies for part, _ in parts])
+        self._parts = [
+            _Part(part, places, known, codes) for (part, places), codes in zip(parts, renumbered, strict=True)
+        ]
+        self.sizes = np.zeros(len(known), np.int64)
+        for merging in self._parts:
+            self.sizes[merging.ranks] += merging.sizes
+
+    def __iter__(self) -> Iterator[tuple[npt.NDArray[np.int64], Chunks, Codes]]:
+        """Yield for some terms, then for the next ones, how many postings each has, and chunk and row of all those."""
+        for first, last in pairwise(slice_bounds(self.sizes, _SLICE)):
+            keys, chunks, codes = _merge_slice(self._parts, first, last)
+            yield np.bincount(keys - first, minlength=last - first), chunks, codes
+
+
 def merge_postings(parts: Sequence[tuple[PostingIndex, Chunks]], chunk_count: int) -> Postings:
-    """Return the posting lists of several parts as those of one: in linear time, and little memory beside the result.
+    """Return the posting lists of several parts as those of one, in memory.
 
     Args:
-        parts: Posting lists, and for each of their chunks its ordinal in the result, -1 to leave it out; ordinals
-            ascend within a part, none twice.
+        parts: As for `MergedLists`.
         chunk_count: Chunks of the result.
     """
-    parts = [(_without_the_rest(part, places), places) for part, places in parts]
-    # Every part is in order already: sorting all of them merges runs.
-    names = list(dict.fromkeys(sorted(chain.from_iterable(part.names() for part, _ in parts))))
-    rank = {name: number for number, name in enumerate(names)}
-    table, renumbered = _united_rows([part.frequencies for part, _ in parts])
-    merged = [_Part(part, places, rank, codes) for (part, places), codes in zip(parts, renumbered, strict=True)]
-    sizes = np.zeros(len(names), np.int64)
-    for part in merged:
-        sizes[part.ranks] += part.sizes
-    chunks, codes = np.zeros(int(sizes.sum()), np.int32), np.zeros(int(sizes.sum()), np.uint32)
-    filled, is_used = 0, np.zeros(len(table), np.bool_)
-    for first, last in pairwise(slice_bounds(sizes, _SLICE)):
-        keys, some_chunks, some_codes = _merge_slice(merged, first, last)
-        sizes[first:last] = np.bincount(keys - first, minlength=last - first)
-        span = slice(filled, filled + len(keys))
+    merged = MergedLists(parts)
+    most = int(merged.sizes.sum())
+    counts = [np.zeros(0, np.int64)]
+    chunks, codes = np.zeros(most, np.int32), np.zeros(most, np.uint32)
+    filled, is_used = 0, np.zeros(len(merged.rows), np.bool_)
+    for some_counts, some_chunks, some_codes in merged:
+        counts.append(some_counts)
+        span = slice(filled, filled + len(some_chunks))
         chunks[span], codes[span], is_used[some_codes] = some_chunks, some_codes, True
         filled = span.stop
+    sizes = np.concatenate(counts)
     used = np.flatnonzero(sizes)
     if not is_used.all():
         numbers = (np.cumsum(is_used) - 1).astype(np.uint32)
@@ -226,12 +260,12 @@ def merge_postings(parts: Sequence[tuple[PostingIndex, Chunks]], chunk_count: in
         for at in range(0, filled, _SLICE):
             codes[at : at + _SLICE] = numbers[codes[at : at + _SLICE]]
     return Postings(
-        terms=tuple(map(names.__getitem__, used.tolist())),
+        terms=tuple(map(merged.names.__getitem__, used.tolist())),
         starts=np.concatenate(([0], np.cumsum(sizes[used]))),
         chunks=chunks[:filled],
         codes=codes[:filled],
-        frequencies=table[is_used],
-        lengths=_merged_lengths(parts, chunk_count),
+        frequencies=merged.rows[is_used],
+        lengths=merged_lengths(parts, chunk_count),
     )
 
 
@@ -302,7 +336,8 @@ def _united_rows(
     return np.array(united, np.uint32).reshape(-1, len(Column)), numbers
 
 
-def _merged_lengths(parts: Sequence[tuple[PostingIndex, Chunks]], chunk_count: int) -> npt.NDArray[np.uint32]:
+def merged_lengths(parts: Sequence[tuple[PostingIndex, Chunks]], chunk_count: int) -> npt.NDArray[np.uint32]:
+    """Return the lengths of a merge's chunks; arguments as for `merge_postings`."""
     lengths = np.zeros(chunk_count, np.uint32)
     for part, places in parts:
         lengths[places[places >= 0]] = part.lengths[places >= 0]

@@ -12,7 +12,7 @@ import errno
 import fcntl
 import os
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 OPEN_LIMIT_BYTES = 1 << 34
@@ -249,8 +249,15 @@ def _written(fd: int, data: memoryview) -> int:
     return count
 
 
-def _gathered(parts: Sequence[bytes | memoryview]) -> Sequence[bytes | memoryview]:
-    """Return the parts, joined where that saves more calls than it copies bytes."""
-    filled = [part for part in parts if memoryview(part).nbytes]
-    small = sum(memoryview(part).nbytes for part in filled) <= _JOIN_BYTES
-    return [b"".join(filled)] if small and len(filled) > 1 else filled
+def _gathered(parts: Iterable[bytes | memoryview]) -> Iterator[bytes | memoryview]:
+    """Yield the parts, joined where that saves more calls than it copies bytes."""
+    held: list[bytes | memoryview] = []
+    size = 0
+    for part in parts:
+        held.append(part)
+        size += memoryview(part).nbytes
+        if size > _JOIN_BYTES:
+            yield from held
+            held = []
+    if size <= _JOIN_BYTES:
+        yield b"".join(held)

@@ -15,7 +15,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, cast
 
-from indexerd.digests import fast_digest_parts
+from indexerd.digests import digest_and_length
 from indexerd.errors import CorruptionError
 from indexerd.store.codec import pack, unpack
 from indexerd.store.fsio import RealStoreFilesystem
@@ -120,7 +120,7 @@ def _carried_out(fs: RealStoreFilesystem, order: Order) -> Iterator[Segment | No
     loaded = {name: _segment(fs, name) for name in (*order.names, *order.later)}
     masks = live_masks(list(loaded.values()))
     chosen = list(zip(loaded.values(), masks, strict=True))[: len(order.names)]
-    merged = merge_segments(chosen, drop_tombstones=order.drop_tombstones)
+    merged = merge_segments(chosen, drop_tombstones=order.drop_tombstones, packed=True)
     yield merged
     for names in order.back:
         before, taken = ([loaded.get(name) or _segment(fs, name) for name in some] for some in names)
@@ -132,7 +132,7 @@ def _write(fs: RealStoreFilesystem, name: str, segment: Segment, parent: int) ->
     # A daemon that was killed has no use for it, and the next one would have to remove it.
     if os.getppid() == parent:
         fs.write_new(name, parts)
-    return fast_digest_parts(parts), sum(memoryview(part).nbytes for part in parts)
+    return digest_and_length(parts)
 
 
 def _segment(fs: RealStoreFilesystem, name: str) -> Segment:

@@ -23,7 +23,7 @@ from indexerd.store.columns import narrow, widen
 from indexerd.store.manifest import is_count
 from indexerd.store.segment_postings import PackedPostings, pack_postings
 from indexerd.store.segment_value import Segment, owners_of_chunks
-from indexerd.store.tables import BytesTable, FileTexts, TextTable, table_of
+from indexerd.store.tables import BytesTable, FileTexts, Pieces, TextTable, table_of
 
 SEGMENT_FORMAT = 1
 
@@ -40,19 +40,27 @@ _Part = bytes | memoryview
 _TextsOf = Callable[[npt.NDArray[np.uint64], npt.NDArray[np.uint8]], BytesTable | FileTexts]
 
 
-def encode_segment(segment: Segment) -> list[_Part]:
-    """Return the bytes of a segment's file, in parts to be written one after the other."""
-    sections = sections_of(segment)
+def encode_segment(segment: Segment) -> Sequence[_Part]:
+    """Return the bytes of a segment's file, in parts to be written one after the other.
+
+    Texts that are not in memory are read each time that the parts are gone through, with their errors.
+    """
+    sections = _sections_without_texts(segment)
+    texts, size = segment.texts, segment.texts.offsets.item(-1)
     parts: list[_Part] = []
-    entries, offset = [], _HEAD.size + len(sections) * _ENTRY.size + _CHECKSUM_BYTES
+    entries, offset = [], _HEAD.size + (len(sections) + 1) * _ENTRY.size + _CHECKSUM_BYTES
     for name, data in sections.items():
-        # Not joined: of the texts that would be a copy.
         padded = (data, bytes(-len(data) % _ALIGNMENT))
         entries.append(_ENTRY.pack(name.encode(), offset, len(data), fast_digest_parts(padded)))
         parts += padded
         offset += sum(map(len, padded))
-    head = _HEAD.pack(_MAGIC, SEGMENT_FORMAT, len(sections), offset) + b"".join(entries)
-    return [head + fast_digest(head), *parts]
+    end = bytes(-size % _ALIGNMENT)
+    # Not joined: of the texts that would be a copy.
+    last: Sequence[_Part] = [texts.blob, end] if isinstance(texts, BytesTable) else Pieces([], texts, end)
+    entries.append(_ENTRY.pack(b"text", offset, size, fast_digest_parts(last)))
+    head = _HEAD.pack(_MAGIC, SEGMENT_FORMAT, len(entries), offset + size + len(end)) + b"".join(entries)
+    before = [head + fast_digest(head), *parts]
+    return [*before, *last] if isinstance(texts, BytesTable) else Pieces(before, texts, end)
 
 
 def segment_hash(parts: Sequence[_Part]) -> bytes:
@@ -183,6 +191,10 @@ def _entries(buffer: memoryview, where: str, length_found: int | None = None) ->
 
 def sections_of(segment: Segment) -> dict[str, bytes | memoryview]:
     """Return the sections of a segment's file by name: equal for equal segments."""
+    return {**_sections_without_texts(segment), "text": segment.texts.blob}
+
+
+def _sections_without_texts(segment: Segment) -> dict[str, _Part]:
     postings = pack_postings(segment.postings)
     counts = (segment.document_count, segment.chunk_count, postings.term_count, len(postings.frequencies))
     tombstones, headings = segment.tombstone_table.table, segment.headings
@@ -214,7 +226,6 @@ def sections_of(segment: Segment) -> dict[str, bytes | memoryview]:
         "lists": postings.lists.blob,
         "rows": narrow(postings.frequencies.ravel()),
         "row_rank": narrow(postings.ranked),
-        "text": segment.texts.blob,
     }
 
 

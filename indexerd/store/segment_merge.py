@@ -18,20 +18,24 @@ import numpy.typing as npt
 from indexerd.digests import path_key
 from indexerd.model import SourcePath
 from indexerd.postings import merge_postings
+from indexerd.store.segment_postings import merge_packed
 from indexerd.store.segment_value import Segment, owners_of_chunks
-from indexerd.store.tables import BytesTable, TextTable, bytes_table, table_of
+from indexerd.store.tables import BytesTable, GatheredTexts, TextTable, bytes_table, table_of
 
 _Indexes = npt.NDArray[np.int64]
 _Scalar = TypeVar("_Scalar", bound=np.generic)
 
 
-def merge_segments(parts: Sequence[tuple[Segment, npt.NDArray[np.bool_]]], *, drop_tombstones: bool = False) -> Segment:
+def merge_segments(
+    parts: Sequence[tuple[Segment, npt.NDArray[np.bool_]]], *, drop_tombstones: bool = False, packed: bool = False
+) -> Segment:
     """Return one segment with the live documents of some.
 
     Args:
         parts: At least one segment, all made with the same settings, oldest first, each with the mask of its live
             documents; no path is live twice.
         drop_tombstones: Whether nothing earlier remains that tombstones could hide.
+        packed: Whether it is to be written, not searched: then postings and texts never lie in memory as a whole.
     """
     segments = [segment for segment, _ in parts]
     documents = _Documents(parts)
@@ -62,8 +66,8 @@ def merge_segments(parts: Sequence[tuple[Segment, npt.NDArray[np.bool_]]], *, dr
         heading_numbers=heading_numbers,
         headings=headings,
         chunk_hit=documents.chunk_column(lambda segment: segment.chunk_hit),
-        texts=documents.texts(),
-        postings=merge_postings(
+        texts=documents.gathered() if packed else documents.texts(),
+        postings=(merge_packed if packed else merge_postings)(
             [(segment.postings, some) for segment, some in zip(segments, places, strict=True)], int(first_chunks[-1])
         ),
     )
@@ -129,6 +133,14 @@ class _Documents:
         for start, piece in zip(starts.tolist(), pieces, strict=True):
             blob[start : start + len(piece)] = piece
         return table
+
+    def gathered(self) -> GatheredTexts:
+        """Return the texts, left where they are."""
+        part = np.repeat(np.arange(len(self._live)), [len(numbers) for numbers in self._live])
+        number = np.concatenate(self._live)
+        lengths = self.column(lambda segment: segment.sizes)
+        tables = [segment.texts for segment in self._segments]
+        return GatheredTexts(tables, part[self._order], number[self._order], lengths)
 
     def table(self, of: Callable[[Segment], BytesTable]) -> BytesTable:
         pieces = [

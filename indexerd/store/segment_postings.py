@@ -15,7 +15,7 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from indexerd.postings import Chunks, Codes, PostingIndex, Postings, slice_bounds
+from indexerd.postings import Chunks, Codes, MergedLists, PostingIndex, Postings, merged_lengths, slice_bounds
 from indexerd.store.posting_lists import (
     CODE_ESCAPE,
     CODE_ESCAPE_WIDTH,
@@ -189,24 +189,69 @@ def pack_postings(postings: PostingIndex) -> PackedPostings:
     ranked = _by_likelihood(plain.frequencies)
     rank = np.empty_like(ranked)
     rank[ranked] = np.arange(len(ranked), dtype=np.uint32)
-    shapes, sizes, blobs = [], [np.zeros(1, np.int64)], []
+    packer = _Packer(rank)
     for first, last in pairwise(slice_bounds(plain.sizes(), _SLICE)):
-        starts = plain.starts[first : last + 1]
-        chunks, codes = plain.between(first, last)
-        packed = pack_lists(starts - starts[0], chunks, rank[codes])
-        shapes.append(packed.shapes)
-        sizes.append(packed.sizes)
-        blobs.append(packed.blob)
-    return PackedPostings(
-        terms=text_table(plain.terms).table,
-        counts=np.diff(plain.starts).astype(np.uint32),
-        firsts=plain.chunks[plain.starts[:-1]].astype(np.uint32),
-        shapes=np.concatenate([np.zeros(0, np.uint8), *shapes]),
-        lists=BytesTable(np.cumsum(np.concatenate(sizes)), b"".join(blobs)),
-        frequencies=plain.frequencies,
-        ranked=ranked,
-        lengths=plain.lengths,
-    )
+        packer.add(plain.sizes()[first:last], *plain.between(first, last))
+    return packer.packed(plain.terms, plain.frequencies, ranked, plain.lengths)
+
+
+def merge_packed(parts: Sequence[tuple[PostingIndex, Chunks]], chunk_count: int) -> PackedPostings:
+    """Return what `pack_postings` gives for `merge_postings`, with no list of all postings in memory at any time."""
+    merged = MergedLists(parts)
+    is_used = np.full(len(merged.rows), not merged.leaves_out)
+    if merged.leaves_out:
+        for _, _, codes in merged:
+            is_used[codes] = True
+    rows = merged.rows[is_used]
+    ranked = _by_likelihood(rows)
+    rank = np.zeros(len(is_used), np.uint32)
+    rank[np.flatnonzero(is_used)[ranked]] = np.arange(len(ranked), dtype=np.uint32)
+    packer = _Packer(rank)
+    for counts, chunks, codes in merged:
+        packer.add(counts, chunks, codes)
+    return packer.packed(merged.names, rows, ranked, merged_lengths(parts, chunk_count))
+
+
+class _Packer:
+    """Lists on their way into packed form, some terms at a time."""
+
+    def __init__(self, rank: npt.NDArray[np.uint32]) -> None:
+        """Begin with no list; `rank` gives what is stored for each row."""
+        self._rank = rank
+        self._counts, self._sizes = [np.zeros(0, np.int64)], [np.zeros(1, np.int64)]
+        self._firsts, self._shapes = [np.zeros(0, np.int32)], [np.zeros(0, np.uint8)]
+        self._blob = bytearray()
+
+    def add(self, counts: npt.NDArray[np.int64], chunks: Chunks, codes: Codes) -> None:
+        """Add the lists of the next terms: how many postings each has, maybe none; chunk and row of all those."""
+        starts = np.concatenate(([0], np.cumsum(counts[counts > 0])))
+        packed = pack_lists(starts, chunks, self._rank[codes])
+        self._counts.append(counts)
+        self._firsts.append(chunks[starts[:-1]])
+        self._shapes.append(packed.shapes)
+        self._sizes.append(packed.sizes)
+        self._blob += packed.blob
+
+    def packed(
+        self,
+        terms: Sequence[str],
+        frequencies: npt.NDArray[np.uint32],
+        ranked: npt.NDArray[np.uint32],
+        lengths: npt.NDArray[np.uint32],
+    ) -> PackedPostings:
+        """Return the lists of all terms that have postings."""
+        counts = np.concatenate(self._counts)
+        used = np.flatnonzero(counts)
+        return PackedPostings(
+            terms=text_table(terms if len(used) == len(terms) else [terms[at] for at in used.tolist()]).table,
+            counts=counts[used].astype(np.uint32),
+            firsts=np.concatenate(self._firsts).astype(np.uint32),
+            shapes=np.concatenate(self._shapes),
+            lists=BytesTable(np.cumsum(np.concatenate(self._sizes)), memoryview(self._blob)),
+            frequencies=frequencies,
+            ranked=ranked,
+            lengths=lengths,
+        )
 
 
 def _by_likelihood(frequencies: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint32]:

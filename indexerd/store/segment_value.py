@@ -31,7 +31,7 @@ from indexerd.model import (
 )
 from indexerd.postings import PostingIndex
 from indexerd.store.codec import pack_each, unpack
-from indexerd.store.tables import BytesTable, FileTexts, TextTable
+from indexerd.store.tables import BytesTable, Texts, TextTable
 
 Words = npt.NDArray[np.uint32]
 _WHERE = "segment"
@@ -91,7 +91,7 @@ class Segment:
     heading_numbers: Words
     headings: BytesTable
     chunk_hit: npt.NDArray[np.bool_]
-    texts: BytesTable | FileTexts
+    texts: Texts
     postings: PostingIndex
 
     @property

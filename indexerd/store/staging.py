@@ -11,7 +11,7 @@ See: docs/consistency.md (publish).
 import threading
 from collections.abc import Callable, Iterable, Sequence
 
-from indexerd.digests import fast_digest_parts
+from indexerd.digests import digest_and_length
 from indexerd.ports import StoreFilesystem
 from indexerd.store.layout import Kind
 from indexerd.store.manifest import FileRef
@@ -43,8 +43,7 @@ class Staging:
         Raises:
             OSError: Nothing was written that anything names, and nothing stays staged.
         """
-        length = sum(memoryview(part).nbytes for part in parts)
-        ref = self._reserve(kind, fast_digest_parts(parts), length)
+        ref = self._reserve(kind, *digest_and_length(parts))
         name = ref.name(kind)
         try:
             self._fs.write_new(name, parts)

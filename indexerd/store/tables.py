@@ -20,6 +20,8 @@ from indexerd.ports import StoreFile
 
 # A search compares with the samples in one call, then with six entries. 320,000 terms make 5,000 samples, about 0.4 MB.
 _SAMPLED_EVERY = 64
+_AT_ONCE = 4096
+_PIECE_BYTES = 1 << 20
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -155,6 +157,70 @@ class FileTexts:
         return b"".join(self.slices(np.arange(len(self))))
 
 
+class GatheredTexts:
+    """Byte strings of several tables in an order of their own: each is read when asked for, as its table reads it."""
+
+    __slots__ = ("_number", "_table", "_tables", "offsets")
+
+    def __init__(
+        self,
+        tables: Sequence["Texts"],
+        table: npt.NDArray[np.int64],
+        number: npt.NDArray[np.int64],
+        lengths: npt.NDArray[np.integer],
+    ) -> None:
+        """Nothing is read yet.
+
+        Args:
+            tables: Where they lie.
+            table: Which of the tables each lies in.
+            number: Its number there.
+            lengths: Its length.
+        """
+        self._tables, self._table, self._number = tables, table, number
+        self.offsets = table_of(b"", lengths).offsets
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def __getitem__(self, number: int) -> bytes | memoryview:
+        return self._tables[self._table.item(number)][self._number.item(number)]
+
+    def slices(self, numbers: npt.NDArray[np.int64]) -> list[bytes | memoryview]:
+        """Return some entries."""
+        return [self[number] for number in numbers.tolist()]
+
+    @property
+    def blob(self) -> bytes:
+        """All entries, in order."""
+        return b"".join(self.slices(np.arange(len(self))))
+
+
+Texts = BytesTable | FileTexts | GatheredTexts
+
+
+class Pieces(Sequence[bytes | memoryview]):
+    """Parts of a file, then the entries of a table, many to a piece and read each time it is asked for, then an end."""
+
+    def __init__(self, parts: Sequence[bytes | memoryview], texts: FileTexts | GatheredTexts, end: bytes) -> None:
+        self._parts, self._texts, self._end = parts, texts, end
+        cuts = np.arange(_PIECE_BYTES, texts.offsets.item(-1), _PIECE_BYTES)
+        self._bounds = sorted({0, len(texts), *(np.searchsorted(texts.offsets[1:], cuts) + 1).tolist()})
+
+    def __len__(self) -> int:
+        return len(self._parts) + len(self._bounds)
+
+    def __getitem__(self, number: int) -> bytes | memoryview:  # type: ignore[override]  # no slices: nobody needs them
+        at = number - len(self._parts)
+        if at < 0:
+            return self._parts[number]
+        if at + 1 < len(self._bounds):
+            return b"".join(self._texts.slices(np.arange(self._bounds[at], self._bounds[at + 1])))
+        if at < len(self._bounds):
+            return self._end
+        raise IndexError(number)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class TextTable(Sequence[str]):
     """The same as a sequence of strings in UTF-8."""
@@ -170,8 +236,10 @@ class TextTable(Sequence[str]):
         return str(self.table[number], "utf-8")
 
     def __iter__(self) -> Iterator[str]:
-        for piece in self.table.slices(np.arange(len(self.table))):
-            yield str(piece, "utf-8")
+        # Not all at once: a view of an entry is many times as large as the entry.
+        for first in range(0, len(self.table), _AT_ONCE):
+            for piece in self.table.slices(np.arange(first, min(first + _AT_ONCE, len(self.table)))):
+                yield str(piece, "utf-8")
 
 
 def bytes_table(pieces: Sequence[bytes | memoryview]) -> BytesTable:

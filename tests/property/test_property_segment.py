@@ -69,9 +69,10 @@ def test_a_segment_holds_what_was_parsed(corpus):
 
 
 @settings(max_examples=150, deadline=None)
-@given(st.lists(corpora, min_size=1, max_size=4), st.booleans())
-@example([{SourcePath("a.md"): b"x"}, {}], False)
-def test_a_merge_equals_one_build(history, through_bytes):
+@given(st.lists(corpora, min_size=1, max_size=4), st.booleans(), st.booleans())
+@example([{SourcePath("a.md"): b"x"}, {}], False, False)
+@example([{SourcePath("a.md"): b"x"}, {SourcePath("a.md"): b""}], False, True)
+def test_a_merge_equals_one_build(history, through_bytes, packed):
     """Whatever the history, merging the live documents gives the bytes that one build over them gives."""
     final, parts = {}, []
     for corpus in history:
@@ -83,7 +84,7 @@ def test_a_merge_equals_one_build(history, through_bytes):
         later = set().union(*history[at + 1 :])
         live = np.array([segment.paths[i] not in later for i in range(segment.document_count)], np.bool_)
         parts.append((segment, live))
-    assert encoded(merge_segments(parts)) == encoded(build(final))
+    assert encoded(merge_segments(parts, packed=packed)) == encoded(build(final))
 
 
 @settings(max_examples=60, deadline=None)

@@ -5,6 +5,7 @@ import tracemalloc
 
 import numpy as np
 
+from indexerd.digests import fast_digest
 from indexerd.indexing import build_segment
 from indexerd.model import Settings, SourcePath
 from indexerd.store.merging import GROWTH, MAX_STORED, PartSize, plan_merge
@@ -74,16 +75,29 @@ def test_ten_thousand_edits_keep_four_parts_and_rewrite_little():
     assert rewritten / 30_000 < 30
 
 
-def test_a_merge_holds_its_texts_once():
-    """From the parts to the bytes of the new file it takes little more memory than the texts, most of it, are."""
-    line = b"the same few words in every line\n"
+def peak_of_a_merge(*, packed):
+    """Return the memory that it takes from the parts to the bytes of the new file, and the bytes of the texts."""
+    line = b"oneword" * 4 + b"\n"
     parts = [
-        build_segment([(SourcePath(f"{part}{name}.md"), line * 30_000) for name in range(2)], Settings())
+        build_segment([(SourcePath(f"{part}{name}.md"), line * 3_000) for name in range(100)], Settings())
         for part in "ab"
     ]
     tracemalloc.start()
-    merged = merge_segments([(part, np.ones(2, np.bool_)) for part in parts])
-    encode_segment(merged)
+    merged = merge_segments([(part, np.ones(100, np.bool_)) for part in parts], packed=packed)
+    for piece in encode_segment(merged):
+        fast_digest(piece)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert peak < 1.8 * 4 * 30_000 * len(line)
+    return peak, 200 * 3_000 * len(line)
+
+
+def test_a_merge_holds_its_texts_once():
+    """It takes little more memory than the texts, most of it, are."""
+    peak, texts = peak_of_a_merge(packed=False)
+    assert peak < 1.8 * texts
+
+
+def test_a_merge_to_be_written_holds_one_text_after_the_other():
+    """It takes as much as the largest few texts, however many there are."""
+    peak, texts = peak_of_a_merge(packed=True)
+    assert peak < 0.5 * texts
