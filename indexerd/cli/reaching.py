@@ -9,13 +9,14 @@ See: docs/operations.md (finding the daemon).
 """
 
 import os
-from collections.abc import Iterator, Mapping
+import shlex
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import NamedTuple, Protocol, cast
 
 from indexerd.cli.holders import holding_processes, sockets_of_holder
 from indexerd.cli.place import Place
-from indexerd.cli.sockets import choose_by_place, flag_for, named_socket, present_sockets
+from indexerd.cli.sockets import choose_by_place, named_socket, present_sockets
 from indexerd.client import Client
 from indexerd.config import Config, absolute, default_profile, holds, profiles_of, read_toml
 from indexerd.errors import ConfigError, IndexerdError, SeveralDaemonsError, StoreLockedError, UnreachableError
@@ -61,7 +62,7 @@ def find_daemon(selection: Selection, place: Place) -> Client | None:
         return None
     chosen = choose_by_place({socket: root_paths(status) for socket, status in running.items()}, place.cwd)
     if chosen is None:
-        raise SeveralDaemonsError(_several(running))
+        raise SeveralDaemonsError(_several(running.values(), place.places.runtime_dir))
     return Client(chosen)
 
 
@@ -115,9 +116,10 @@ def _locked_by(config: Config) -> str:
     if client is None:
         return _without_socket(pids[0], f"profile {config.profile}")
     with client:
-        profile = client.call("status").get("profile")
-    what = f"a daemon (process {pids[0]}) keeps the index of profile {profile}"
-    return f"{what}: ask it with `indexerd query`, or end it with `indexerd stop --profile {profile}`"
+        status = client.call("status")
+    what = f"a daemon (process {pids[0]}) keeps the index of profile {status.get('profile')}"
+    flag = flag_for(status, config.socket.clients_look_in)
+    return f"{what}: ask it with `indexerd query`, or end it with `indexerd stop {flag}`"
 
 
 def running_daemons(place: Place) -> dict[str, Result]:
@@ -164,9 +166,22 @@ def _holder_of(state_dir: str) -> Client | None:
     return None
 
 
-def _several(running: Mapping[str, Result]) -> list[str]:
-    lines = [f"  {flag_for(socket)}  ({', '.join(root_paths(status))})" for socket, status in running.items()]
+def _several(running: Iterable[Result], directory: str) -> list[str]:
+    lines = [f"{flag_for(status, directory)}  ({', '.join(root_paths(status))})" for status in running]
     return ["several daemons run and none alone has a root that holds this folder: name one", *lines]
+
+
+def flag_for(status: Mapping[str, object], directory: str) -> str:
+    """Return the flag that names a daemon from anywhere.
+
+    Args:
+        status: The owner's.
+        directory: Where sockets are found by the profile alone.
+    """
+    profile, socket = str(status.get("profile")), str(status.get("socket"))
+    if socket == f"{directory}/{profile}.sock":
+        return f"--profile {profile}"
+    return f"--socket {shlex.quote(socket)}"
 
 
 def local_config(selection: Selection, place: Place, settings: Mapping[str, object] | None = None) -> Config:

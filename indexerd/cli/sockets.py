@@ -61,13 +61,6 @@ def present_sockets(environ: Mapping[str, str], uid: int) -> list[str]:
     return [f"{folder}/{name}" for name in sorted(os.listdir(folder)) if name.endswith(_ENDING)]
 
 
-def flag_for(socket: str) -> str:
-    """Return the flag that names the daemon of a socket found by `present_sockets`."""
-    if os.path.islink(socket):
-        return f"--socket {os.path.realpath(socket)}"
-    return f"--profile {os.path.basename(socket).removesuffix(_ENDING)}"
-
-
 def choose_by_place(roots: Mapping[str, list[str]], cwd: str) -> str | None:
     """Return the socket whose daemon has a root that holds the current directory (the innermost), or the only one.
 

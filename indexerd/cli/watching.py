@@ -11,7 +11,6 @@ See: docs/operations.md.
 
 import os
 import select
-import shlex
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from typing import cast
@@ -23,7 +22,7 @@ from indexerd.cli.logs import start_log
 from indexerd.cli.options import selecting, setting, take_selection, take_settings
 from indexerd.cli.place import Place, here
 from indexerd.cli.plain import count, escape
-from indexerd.cli.reaching import Result, Selection, naming_holder, reach_daemon
+from indexerd.cli.reaching import Result, Selection, flag_for, naming_holder, reach_daemon
 from indexerd.cli.stating import size_of
 from indexerd.cli.syncing import require_roots
 from indexerd.client import Client
@@ -95,7 +94,8 @@ def _foreground(
     from indexerd.daemon import run  # noqa: PLC0415 - as above
 
     start_log(config.log, environ)
-    screen = Screen(SystemClock().monotonic, is_terminal=os.isatty(2) and on_answering is None)
+    is_terminal = os.isatty(2) and on_answering is None
+    screen = Screen(SystemClock().monotonic, config.socket.clients_look_in, is_terminal=is_terminal)
     with naming_holder(config):
         return run(
             config,
@@ -132,8 +132,8 @@ def watchdog_seconds(environ: Mapping[str, str], pid: int) -> float | None:
 class Screen:
     """Shows progress while the first index is built, then the first screen. All of it on standard error."""
 
-    def __init__(self, monotonic: Callable[[], float], *, is_terminal: bool) -> None:
-        self._monotonic = monotonic
+    def __init__(self, monotonic: Callable[[], float], directory: str, *, is_terminal: bool) -> None:
+        self._monotonic, self._directory = monotonic, directory
         self._started = monotonic()
         self._is_terminal = is_terminal
         self._shown = ""
@@ -149,17 +149,18 @@ class Screen:
 
     def show_first(self, status: Mapping[str, object]) -> None:
         """Show what was found and what can be typed next."""
-        lines = first_screen(status, self._monotonic() - self._started)
+        lines = first_screen(status, self._monotonic() - self._started, self._directory)
         clear = "\r\x1b[K" if self._is_terminal else ""
         write(2, clear + "".join(f"{line}\n" for line in lines))
 
 
-def first_screen(status: Mapping[str, object], seconds: float) -> Iterator[str]:
+def first_screen(status: Mapping[str, object], seconds: float, directory: str) -> Iterator[str]:
     """Return the lines that follow the first index.
 
     Args:
         status: The owner's `status`.
         seconds: From the start of the daemon until everything seen was published.
+        directory: Where sockets are found by the profile alone.
     """
     documents, chunks = cast("int", status["documents"]), cast("int", status["chunks"])
     yield f"{count(documents, 'document')} in {count(chunks, 'chunk')}, indexed in {_seconds(seconds)}"
@@ -174,7 +175,7 @@ def first_screen(status: Mapping[str, object], seconds: float) -> Iterator[str]:
     yield f"  profile   {escape(str(status.get('profile')))}"
     yield f"  socket    {escape(str(status.get('socket')))}"
     yield "try:"
-    yield from (f"  {command}" for command in next_commands(status))
+    yield from (f"  {command}" for command in next_commands(status, directory))
 
 
 def _left_out(status: Mapping[str, object]) -> Iterator[str]:
@@ -187,14 +188,13 @@ def _left_out(status: Mapping[str, object]) -> Iterator[str]:
         yield f"  left out  {', '.join(parts)}: `indexerd doctor` lists them with the reason"
 
 
-def next_commands(status: Mapping[str, object]) -> list[str]:
+def next_commands(status: Mapping[str, object], directory: str) -> list[str]:
     """Return commands that work as they stand, from any folder."""
-    profile = shlex.quote(str(status.get("profile")))
     return [
         "indexerd query SOME WORDS",
         "indexerd evidence A QUESTION",
         "indexerd status",
-        f"indexerd stop --profile {profile}",
+        f"indexerd stop {flag_for(status, directory)}",
     ]
 
 

@@ -131,18 +131,18 @@ def test_a_daemon_at_a_socket_of_its_own_answers_inside_its_root(watched, tmp_pa
     other = tmp_path / "other"
     other.mkdir()
     (other / "b.md").write_text("# Elsewhere\n\nThe daemon of another folder.\n")
-    own = ("--socket", tmp_path / "own.sock", "--state-dir", tmp_path / "own")
+    own = ("--socket", tmp_path / "its own.sock", "--state-dir", tmp_path / "own")
     assert watched.run("watch", other, "--detach", *own).returncode == 0
     try:
         assert lines(watched.run("query", "daemon", "--vimgrep", cwd=other))[0].startswith("b.md:")
-        assert watched.json("status", cwd=other)["socket"] == str(tmp_path / "own.sock")
+        assert watched.json("status", cwd=other)["socket"] == str(tmp_path / "its own.sock")
         assert watched.json("status")["profile"].startswith("docs-")
         for words in (("query", "daemon"), ("status",), ("stop",)):
             done = watched.run(*words, cwd="/")
             said = done.stderr.decode().splitlines()
             assert (done.returncode, len(said)) == (3, 3)
-            assert f"--socket {tmp_path}/own.sock  ({other})" in done.stderr.decode()
-            assert "--profile docs-" in done.stderr.decode()
+            assert said[1].startswith("indexerd: --profile docs-")
+            assert said[2] == f"indexerd: --socket '{tmp_path}/its own.sock'  ({other})"
     finally:
         assert watched.run("stop", cwd=other).returncode == 0
     assert watched.json("status", cwd="/")["profile"].startswith("docs-")

@@ -1,10 +1,14 @@
 """What people see of a daemon: the first screen, its progress, its status."""
 
-import pytest
+import os
 
+import pytest
+from click.testing import CliRunner
+
+from indexerd.cli import watching
 from indexerd.cli.stating import status_lines
 from indexerd.cli.syncing import report_lines
-from indexerd.cli.watching import Screen, first_screen, inherited_socket, progress_line, watchdog_seconds
+from indexerd.cli.watching import Screen, first_screen, inherited_socket, next_commands, progress_line, watchdog_seconds
 from indexerd.errors import ConfigError
 
 
@@ -33,7 +37,7 @@ def make_status(**changes):
 
 def test_the_first_screen_says_what_was_found_and_what_to_type():
     """Found, time, folders, profile, socket and the next commands are all there."""
-    text = "\n".join(first_screen(make_status(), 0.25))
+    text = "\n".join(first_screen(make_status(), 0.25, "/run"))
     for part in ("3 documents in 9 chunks, indexed in 250 ms", "/home/u/docs", "docs-1a2b.sock", "indexerd query"):
         assert part in text
     assert "left out" not in text
@@ -41,17 +45,26 @@ def test_the_first_screen_says_what_was_found_and_what_to_type():
 
 def test_the_first_screen_tells_what_was_left_out_and_how_to_see_it():
     """Skipped, held and unsafe are counted, with the command that lists them."""
-    text = "\n".join(first_screen(make_status(skipped=2, held=1, unsafe=4), 2.0))
+    text = "\n".join(first_screen(make_status(skipped=2, held=1, unsafe=4), 2.0, "/run"))
     assert "2 files skipped, 1 file cannot be looked at, 4 chunks held back from evidence" in text
     assert "indexerd doctor" in text
 
 
+def test_what_to_type_names_this_daemon_and_no_other():
+    """By its profile where that leads to its socket, else by the socket: another may have the profile's place."""
+    status = make_status(profile="docs-1a2b", socket="/a b/docs-1a2b.sock")
+    assert "indexerd stop --profile docs-1a2b" in next_commands(status, "/a b")
+    assert "indexerd stop --socket '/a b/docs-1a2b.sock'" in next_commands(status, "/run")
+
+
 def test_a_folder_with_nothing_to_index_is_said_to_be_one():
     """An empty index is told with what would be indexed."""
-    assert "nothing to index yet" in "\n".join(first_screen(make_status(documents=0, chunks=0), 0.1))
+    assert "nothing to index yet" in "\n".join(first_screen(make_status(documents=0, chunks=0), 0.1, "/run"))
 
 
-@pytest.mark.parametrize("lines", [lambda s: first_screen(s, 1.0), status_lines], ids=["first screen", "status"])
+@pytest.mark.parametrize(
+    "lines", [lambda s: first_screen(s, 1.0, "/run"), status_lines], ids=["first screen", "status"]
+)
 def test_names_and_problems_are_escaped(lines):
     """A folder's name cannot play with the terminal."""
     hostile = make_status(
@@ -84,7 +97,7 @@ def test_progress_never_wraps(columns, done):
 def test_the_screen_shows_progress_on_a_terminal_then_the_first_screen(capfd):
     """While building a bar on one line; afterwards the screen, with the time since the start."""
     moments = iter([0.0, 1.5])
-    screen = Screen(lambda: next(moments), is_terminal=True)
+    screen = Screen(lambda: next(moments), "/run", is_terminal=True)
     screen.show_progress(make_status(state="building", progress={"done": 1, "total": 2}))
     screen.show_first(make_status())
     shown = capfd.readouterr()
@@ -95,7 +108,7 @@ def test_the_screen_shows_progress_on_a_terminal_then_the_first_screen(capfd):
 
 def test_without_a_terminal_there_is_no_progress_bar(capfd):
     """A log gets the first screen only."""
-    screen = Screen(lambda: 0.0, is_terminal=False)
+    screen = Screen(lambda: 0.0, "/run", is_terminal=False)
     screen.show_progress(make_status(state="building"))
     assert capfd.readouterr().err == ""
 
@@ -111,6 +124,19 @@ def test_of_several_sockets_of_the_service_manager_none_is_left_without_an_answe
     """Whoever connected to the second would wait for nobody: the settings are refused."""
     with pytest.raises(ConfigError, match="2 sockets"):
         inherited_socket({"LISTEN_PID": "7", "LISTEN_FDS": "2"}, 7)
+
+
+def test_without_a_runtime_directory_it_is_told_where_our_own_socket_goes(tmp_path, monkeypatch, capfd):
+    """Of one that the service manager made nothing is told: it is elsewhere."""
+    monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setattr(watching, "_foreground", lambda *_: 0)
+    (tmp_path / "docs").mkdir()
+    for environ, is_told in (({}, True), ({"LISTEN_PID": str(os.getpid()), "LISTEN_FDS": "1"}, False)):
+        for name, value in environ.items():
+            monkeypatch.setenv(name, value)
+        assert CliRunner().invoke(watching.watch_command, [str(tmp_path / "docs")]).exit_code == 0
+        assert ("XDG_RUNTIME_DIR is not set" in capfd.readouterr().err) is is_told
 
 
 @pytest.mark.parametrize(
