@@ -258,7 +258,7 @@ BOMBS = {
     "a million keys": b'{"id":1,"method":"query","params":{"where":{'
     + b",".join(b'"%d":1' % number for number in range(90_000))
     + b"}}}\n",
-    "a header of blanks": b"GET /healthz HTTP/1.1\r\nHost: x\r\na:" + b" " * 16_000 + b"\n\r\n\r\n",
+    "a header of blanks": b"GET /healthz HTTP/1.1\r\nHost: x\r\na:" + b" " * 16_000 + b"\r.\r\n\r\n",
     "a head without end": b"GET /healthz HTTP/1.1\r\n" + b"a: b\r\n" * 100_000,
     "a long address": b"GET /query?q=" + b"%41" * 100_000 + b" HTTP/1.1\r\nHost: x\r\n\r\n",
     "an endless line": b'{"id":1,"method":"' + b"x" * (2 << 20),
