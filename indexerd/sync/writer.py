@@ -295,11 +295,12 @@ class Writer:
 
         def is_unfinished(want: Wanted, size_bytes: int) -> bool:
             place = self.cycle.absolute(want.source_path)
+            # A scan for lost events comes upon files that are being saved as well: there is no hint of these.
             hint = hints.get(place)
-            if hint is None or began - hint.first > LONGEST:
+            if hint is not None and began - hint.first > LONGEST:
                 return False
             # A file that is shorter than before while its writer has it open was most likely just truncated.
-            is_cut = hint.writing and size_bytes < want.size_bytes
+            is_cut = hint is not None and hint.writing and size_bytes < want.size_bytes
             return is_cut or self._is_just_emptied(want, size_bytes, began) or self.writing(place) is not Writing.NO
 
         looked_ns = self.cycle.clock.now_ns()

@@ -140,6 +140,21 @@ def test_a_file_that_is_ignored_by_now_is_not_published(rig):
     assert rig.paths() == []
 
 
+def test_an_emptied_file_that_a_scan_comes_upon_is_read_again(tmp_path, monkeypatch):
+    """Between truncating and writing a file is empty: also where no event tells of that, its last text stays."""
+    monkeypatch.setattr("indexerd.sync.writer.HURRIED", 30.0)
+    with Rig(tmp_path, watch=False) as rig:
+        path = rig.write("n.md", "first")
+        rig.start()
+        with path.open("w") as file:
+            rig.loop.reconcile()
+            rig.until(lambda: rig.loop._stepper.writer._emptied)
+            assert rig.text("n.md") == "first"
+            file.write("second")
+        rig.settle()
+        assert rig.text("n.md") == "second"
+
+
 def test_an_emptied_file_is_looked_at_not_published(tmp_path, monkeypatch):
     """An empty file is most likely one that is being saved: its old text stays until it is sure."""
     let_writers_be_slow(monkeypatch)

@@ -50,27 +50,26 @@ def test_what_is_current_is_whole_and_never_old(tmp_path, monkeypatch):
         for number in range(4):
             rig.write(f"doc{number}.md", f"stable{number} line 0 stamp 00000000\n")
         rig.start()
-        writer = subprocess.Popen([sys.executable, "-c", WRITER, str(rig.root), "10"], stdout=subprocess.PIPE)
-        finished = dict.fromkeys(range(4), 0)
-        answers = 0
-        os.set_blocking(writer.stdout.fileno(), False)
-        partial = b""
-        while writer.poll() is None:
-            partial += os.read(writer.stdout.fileno(), 1 << 16) if _readable(writer.stdout) else b""
-            *lines, partial = partial.split(b"\n")
-            for line in lines:
-                number, version = map(int, line.split())
-                finished[number] = version
-            # Nobody waits for ever, though the writer never pauses.
-            rig.settle()
-            answers += 1
-            for number in range(4):
-                text = rig.text(f"doc{number}.md")
-                stamps = stamps_of(text)
-                assert len(stamps) == 1, (number, stamps, len(text))
-                assert int(stamps.pop()) >= finished[number]
-                assert text.startswith(f"stable{number} ")
-        writer.stdout.close()
+        with subprocess.Popen([sys.executable, "-c", WRITER, str(rig.root), "10"], stdout=subprocess.PIPE) as writer:
+            finished = dict.fromkeys(range(4), 0)
+            answers = 0
+            os.set_blocking(writer.stdout.fileno(), False)
+            partial = b""
+            while writer.poll() is None:
+                partial += os.read(writer.stdout.fileno(), 1 << 16) if _readable(writer.stdout) else b""
+                *lines, partial = partial.split(b"\n")
+                for line in lines:
+                    number, version = map(int, line.split())
+                    finished[number] = version
+                # Nobody waits for ever, though the writer never pauses.
+                rig.settle()
+                answers += 1
+                for number in range(4):
+                    text = rig.text(f"doc{number}.md")
+                    stamps = stamps_of(text)
+                    assert len(stamps) == 1, (number, stamps, len(text))
+                    assert int(stamps.pop()) >= finished[number]
+                    assert text.startswith(f"stable{number} ")
         assert answers > 10
         rig.settle()
         for number in range(4):
