@@ -170,7 +170,7 @@ def _for_people(report: Result) -> str:
 
 
 def _claim_lines(claim: Result) -> Iterator[str]:
-    if claim["band"] == "not_a_claim":
+    if claim["band"] == "not_a_claim" and not claim["issues"]:
         return
     yield f"{claim['claim_id']}  {claim['band']}  {escape(str(claim['text']))}"
     span = cast("Mapping[str, object] | None", claim["span"])

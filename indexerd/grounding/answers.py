@@ -13,6 +13,8 @@ from dataclasses import dataclass
 
 from indexerd.errors import RequestError
 from indexerd.grounding.claims import Statement, abstains, statements
+from indexerd.grounding.marks import quotations
+from indexerd.grounding.sentences import Span
 
 # An answer is as long as a model writes; these bound what a request may cost.
 MAX_CLAIMS = 1000
@@ -36,6 +38,8 @@ class AnswerClaim:
         claim_id: As the answer names it; in text `c1`, `c2`, … in order.
         start_char: Where it stands in a text; -1 in a structured answer.
         is_claim: Whether it is to be held to a source.
+        marks: Where its marks stand in a text.
+        quotes: What it says in the words of its source.
     """
 
     claim_id: str
@@ -44,6 +48,8 @@ class AnswerClaim:
     start_char: int = -1
     end_char: int = -1
     is_claim: bool = True
+    marks: tuple[Span, ...] = ()
+    quotes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,6 +113,8 @@ def _claim_of(number: int, statement: Statement) -> AnswerClaim:
         start_char=statement.start,
         end_char=statement.end,
         is_claim=statement.is_claim,
+        marks=tuple(dict.fromkeys(Span(mark.start, mark.end) for mark in statement.marks)),
+        quotes=statement.quotes,
     )
 
 
@@ -132,10 +140,13 @@ def structured_answer(value: Mapping[str, object]) -> Answer:
 def _claim(value: object, number: int) -> AnswerClaim:
     where = f"answer.claims[{number - 1}]"
     claim = _table(value, where)
-    _refuse_unknown(claim, ("claim_id", "text", "citations"), where)
+    _refuse_unknown(claim, ("claim_id", "text", "citations", "unsupported"), where)
+    _flag(claim.get("unsupported", False), f"{where}.unsupported")
+    text = _text(claim.get("text"), f"{where}.text")
     return AnswerClaim(
         claim_id=_text(claim.get("claim_id", f"c{number}"), f"{where}.claim_id"),
-        text=_text(claim.get("text"), f"{where}.text"),
+        text=text,
+        quotes=tuple(text[quoted.start : quoted.end] for quoted in quotations(text)),
         citations=tuple(
             _citation(citation, f"{where}.citations[{at}]")
             for at, citation in enumerate(_list(claim.get("citations", []), f"{where}.citations"))

@@ -17,8 +17,12 @@ from typing import Literal, NamedTuple
 
 from indexerd.digests import content_hash, evidence_set_id
 from indexerd.grounding.answers import Answer, AnswerCitation, AnswerClaim, Evidence, EvidenceBlock
-from indexerd.grounding.claims import links, spoken
+from indexerd.grounding.claims import spoken
+from indexerd.grounding.marks import folded, is_in, links, quotes
 from indexerd.grounding.support import Support, support_of
+
+# Words, and single characters of scripts that put no blanks between them.
+_WORDS = re.compile(r"[\u3400-\u9fff]|[^\W\u3400-\u9fff]+")
 
 ProofState = Literal["fresh", "moved", "changed", "gone", "not_valid", "edited"]
 
@@ -49,8 +53,8 @@ class CheckedClaim:
         blocks: The selected blocks that it cites, in order.
         support: What they say of it; None where it cites none, or is no claim.
         found_in: Labels of other blocks that hold and support it where its own do not, or do not hold.
-        right: Labels of the blocks that it may cite: its own where those that hold support it, else `found_in`;
-            of what is no claim those that hold.
+        right: Labels of the blocks that it may cite: its own where those that hold support it and have its
+            quotations, else the first that does alone; of what is no claim those that hold.
     """
 
     claim: AnswerClaim
@@ -89,6 +93,10 @@ Prove = Callable[[EvidenceBlock], Proof]
 Judge = Callable[[str, Sequence[str]], Support]
 
 
+# So many blocks that a claim does not cite are looked at for it: those that share most with it.
+MOST_OTHERS = 8
+
+
 def check_answer(answer: Answer, evidence: Evidence, prove: Prove, judge: Judge = support_of) -> Report:
     """Hold an answer to its evidence.
 
@@ -101,12 +109,13 @@ def check_answer(answer: Answer, evidence: Evidence, prove: Prove, judge: Judge 
     by_label = {block.label: block for block in evidence.blocks}
     proofs = {block: _proof(block, prove) for block in dict.fromkeys(evidence.blocks)}
     holding = tuple(block for block in evidence.blocks if proofs[block].state == "fresh")
+    likely = _Likely([block for block in by_label.values() if proofs[block].state == "fresh"])
     linked: dict[str, list[Issue]] = {}
     for issue in _unknown_links(answer, holding):
         linked.setdefault(issue.claim_id, []).append(issue)
     claims = tuple(
         replace(claim, issues=(*claim.issues, *linked.pop(claim.claim.claim_id, ())))
-        for claim in (_checked(claim, by_label, proofs, judge) for claim in answer.claims)
+        for claim in (_checked(claim, by_label, proofs, likely, judge) for claim in answer.claims)
     )
     apart = (issue for rest in linked.values() for issue in rest)
     issues = (*_of_answer(answer, evidence), *apart, *(issue for claim in claims for issue in claim.issues))
@@ -150,13 +159,13 @@ def _of_answer(answer: Answer, evidence: Evidence) -> Iterator[Issue]:
 
 def _unknown_links(answer: Answer, holding: Sequence[EvidenceBlock]) -> Iterator[Issue]:
     """Find the links that no block which holds contains, each with the claim that has it."""
-    known = "\n".join(block.text for block in holding)
+    known = "\n".join(f"{block.citation}\n{block.text}" for block in holding)
     if answer.text:
         found = [(_claim_at(answer, link.start), link.target) for link in links(answer.text)]
     else:
         found = [(claim.claim_id, link.target) for claim in answer.claims for link in links(claim.text)]
     for claim_id, target in dict.fromkeys(found):
-        if target not in known:
+        if not is_in(target, known):
             yield Issue("unknown_link", claim_id, f"{target} is in no cited source")
 
 
@@ -178,8 +187,34 @@ def _names(citation: str, block: EvidenceBlock) -> bool:
     return citation in (block.citation, f"{block.citation}@sha256:{block.content_hash}")
 
 
+class _Likely:
+    """Which blocks share most words with a claim, rare ones weighing more; each block is read once."""
+
+    def __init__(self, blocks: Sequence[EvidenceBlock]) -> None:
+        self._blocks = blocks
+        self._holding: dict[str, list[int]] = {}
+        for at, block in enumerate(blocks):
+            for word in dict.fromkeys(_WORDS.findall(block.text.lower())):
+                self._holding.setdefault(word, []).append(at)
+
+    def of(self, said: str, but: Sequence[EvidenceBlock]) -> list[EvidenceBlock]:
+        """Return the likeliest that are not set aside, in the order of the evidence."""
+        shares = dict.fromkeys((at for at, block in enumerate(self._blocks) if block not in but), 0.0)
+        for word in dict.fromkeys(_WORDS.findall(said.lower())):
+            holding = self._holding.get(word, ())
+            for at in holding:
+                if at in shares:
+                    shares[at] += 1 / len(holding)
+        likely = sorted(shares, key=lambda at: -shares[at])[:MOST_OTHERS]
+        return [self._blocks[at] for at in sorted(likely)]
+
+
 def _checked(
-    claim: AnswerClaim, by_label: Mapping[str, EvidenceBlock], proofs: Mapping[EvidenceBlock, Proof], judge: Judge
+    claim: AnswerClaim,
+    by_label: Mapping[str, EvidenceBlock],
+    proofs: Mapping[EvidenceBlock, Proof],
+    likely: _Likely,
+    judge: Judge,
 ) -> CheckedClaim:
     if not claim.is_claim:
         labels = (citation.label for citation in claim.citations)
@@ -193,15 +228,26 @@ def _checked(
     own = tuple(block for block in blocks if proofs[block].state == "fresh")
     held = support if own == blocks else judge(said, [block.text for block in own]) if own else None
     right, found_in = tuple(block.label for block in own), tuple[str, ...]()
-    if held is None or not bears(held):
-        others = (block for block in by_label.values() if block not in blocks and proofs[block].state == "fresh")
-        right = found_in = tuple(block.label for block in others if bears(judge(said, [block.text])))
+    if not (held and bears(held) and _says(own, claim)):
+        alone = own if len(own) > 1 else ()
+        bearing = [
+            one for one in (*alone, *likely.of(said, blocks)) if _says([one], claim) and bears(judge(said, [one.text]))
+        ]
+        found_in = tuple(block.label for block in bearing if block not in own)
+        right = tuple(block.label for block in bearing[:1])
+    if blocks and not _says(blocks, claim):
+        issues.append(Issue("quote_not_in_evidence", claim.claim_id, "what it cites does not contain its quotation"))
     if support is not None and not bears(support):
         elsewhere = f"; {', '.join(found_in)} would" if found_in else ""
         issues.append(Issue("unsupported_claim", claim.claim_id, f"what it cites does not bear it{elsewhere}"))
     return CheckedClaim(
         claim=claim, blocks=blocks, support=support, found_in=found_in, issues=tuple(issues), right=right
     )
+
+
+def _says(blocks: Sequence[EvidenceBlock], claim: AnswerClaim) -> bool:
+    """Whether each of a claim's quotations is in one of the blocks."""
+    return all(any(quotes(quote, block.text) for block in blocks) for quote in claim.quotes)
 
 
 def bears(support: Support) -> bool:
@@ -237,9 +283,5 @@ def _of_citation(citation: AnswerCitation, block: EvidenceBlock, proof: Proof) -
         yield "evidence_not_valid", f"{block.citation} is no evidence now"
     elif proof.state != "fresh":
         yield "stale_evidence", f"{block.citation} is {proof.state}{f' to {proof.detail}' if proof.detail else ''}"
-    if citation.quote and _spaced(citation.quote) not in _spaced(block.text):
+    if citation.quote and folded(citation.quote) not in folded(block.text):
         yield "quote_not_in_evidence", f"{block.label} does not contain the quoted words"
-
-
-def _spaced(text: str) -> str:
-    return re.sub(r"\s+", " ", text).strip()

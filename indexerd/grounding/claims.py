@@ -1,6 +1,6 @@
 """An answer in plain text or Markdown, parted into claims with the marks that cite for them.
 
-Owns: what of an answer is a claim and what is not; marks such as `[S1]`, `[1]`, `[S1, S3]`; links.
+Owns: what of an answer is a claim and what is not; which marks cite for it.
 Knows nothing of: evidence, support.
 Invariants: 1. offsets are those of the answer's text. 2. a mark belongs to one statement at most, and to none in code.
 Purity: pure.
@@ -8,19 +8,14 @@ See: docs/grounding.md (claims).
 """
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import zip_longest
 from typing import Final, NamedTuple
 
-from indexerd.grounding.sentences import PRONOUN, Span, sentences
+from indexerd.grounding.marks import Mark, is_definition, marks, quotations, without_addresses
+from indexerd.grounding.sentences import PRONOUN, Span, is_fenced, is_headed, is_quoted, sentences, unquoted
 from indexerd.grounding.values import dates, exacts, quantities
-
-
-class Mark(NamedTuple):
-    """One label in brackets, where it stands."""
-
-    label: str
-    start: int
-    end: int
 
 
 class Statement(NamedTuple):
@@ -32,6 +27,8 @@ class Statement(NamedTuple):
         end: Where it ends, its marks included.
         labels: The labels that cite for it, in order, repetitions kept.
         is_claim: Whether it states something that can be held to a source.
+        marks: The marks that stand with it; those of another line may cite for it too.
+        quotes: What it says in the words of its source.
     """
 
     text: str
@@ -39,33 +36,33 @@ class Statement(NamedTuple):
     end: int
     labels: tuple[str, ...]
     is_claim: bool
+    marks: tuple[Mark, ...] = ()
+    quotes: tuple[str, ...] = ()
 
 
-class Link(NamedTuple):
-    """A link or image target, or a bare address."""
-
-    target: str
-    start: int
-    end: int
-
-
-_MARKS: Final = re.compile(
-    r"\[\s*(?P<labels>S?\d{1,3}(?:\s*[,;，、]\s*S?\d{1,3})*)\s*\](?!\(|: *https?:)", re.IGNORECASE
+_EDGES: Final = re.compile(
+    r"^(?:\s*(?:(?:[-*+•>]|\(?\d{1,3}[.)]|#{1,6})\s+|\d{1,3}、|（\d{1,3}）|[\u2460-\u2473]))+"
+    r"|^\s*\||\|\s*$|^[*_]{1,3}|[*_]{1,3}$|^:\s"
 )
-_ONE_MARK: Final = re.compile(r"S?(\d{1,3})", re.IGNORECASE)
-# Bounded and possessive: each of many brackets that nothing closes would read to the end of the line, again and again.
-_LINK: Final = re.compile(
-    r"!?\[[^\]\n]{0,500}\]\(\s*+<?(?P<target>[^\s)>]{1,2000}+)[^)\n]{0,500}+\)|(?P<bare>\bhttps?://[^\s<>()\[\]\"'，。；]+)"
+# A line of nothing else in bold heads what follows; so does one with a line below it.
+_BOLD: Final = re.compile(
+    r"[ \t]*\*\*[^*\n]{1,200}(?<![.。!！?？])\*\*(?:[ \t]*\[[^\[\]\n]{0,40}\])*[ \t]*$", re.MULTILINE
 )
-_CODE: Final = re.compile(r"(?<!`)(?P<ticks>`++)[^\n]{0,4000}?(?<!`)(?P=ticks)(?!`)")
-_FENCED: Final = re.compile(r" {0,3}(?:```|~~~)")
-_EDGES: Final = re.compile(r"^(?:\s*(?:[-*+•>]|\(?\d{1,3}[.)]|#{1,6})\s+)+|^\s*\||\|\s*$|^[*_]{1,3}|[*_]{1,3}$")
+_UNDERLINE: Final = re.compile(r"[ \t]*\n[ \t]*(?:=+|-{2,})")
+_ENDS: Final = (".", "。", "!", "！")
+# Who is quoted, below a block quote; and a line that only names a source.
+_NAMED: Final = re.compile(r"[—–]")
+_SOURCE: Final = re.compile(
+    r"(?:(?:sources?|references?|来源|参考)\s*[:：]\s*)?\S*(?:#L\d+(?:-L\d+)?\S*|\.(?:md|markdown|txt|rst|html?|pdf))",
+    re.IGNORECASE,
+)
 # Of a longer run of marks at an edge the rest stays: each round reads the whole text.
 _MOST_ROUNDS: Final = 16
 _RULE: Final = re.compile(r"[\s|:*_=-]*")
 # The verbs of most sentences that give a value.
 _STATES: Final = re.compile(
-    r"\b(?:is|are|was|were|has|equals?|costs?|takes?|uses|runs|lasts|listens|must be|can be|will be)\b|[是为达]"
+    r"\b(?:is|are|was|were|has|equals?|costs?|takes?|uses|runs|lasts|listens|must be|can be|will be)\b|是"
+    r"|(?<=[^\W行因作认以人])(?:为|达到?)(?:约|大约)?\s*[-+\d零一二两三四五六七八九十百千万]"
 )
 # And of a heading that states: seldom a noun, and not of a clause that only tells which thing is meant.
 _HEADING_STATES: Final = re.compile(
@@ -123,65 +120,60 @@ def statements(answer: str) -> tuple[Statement, ...]:
     """Part an answer into statements.
 
     Marks behind a full stop belong to the sentence before it; marks alone on a line to what stands above. A fenced
-    block is cited by the line that leads to it.
+    block or a block quote without marks is cited by the line that leads to it.
     """
     found: list[Statement] = []
+    every, said = list(marks(answer)), list(quotations(answer))
+    starts, opens, closes = [one.start for one in every], [one.start for one in said], [one.end for one in said]
     for span in sentences(answer):
-        leading, statement = _read(answer, span)
-        if found:
-            own = 0 if not found[-1].labels or not statement.text else len(leading)
-            behind = [mark for mark in leading[: len(leading) - own] if "\n" not in answer[found[-1].end : mark.start]]
+        own = every[bisect_left(starts, span.start) : bisect_left(starts, span.end)]
+        quoted = said[bisect_right(closes, span.start) : bisect_left(opens, span.end)]
+        leading, statement = _read(answer, span, own, quoted)
+        if found and leading:
+            before = found[-1]
+            is_next = bool(before.marks) or not before.is_claim
+            behind = [mark for mark in leading if not is_next and "\n" not in answer[before.end : mark.start]]
             behind = behind if statement.text else list(leading)
-            found[-1], leading = _cited(found[-1], behind), leading[len(behind) :]
-        start = leading[0].start if leading else statement.start
+            found[-1], leading = _cited(before, behind), leading[len(behind) :]
         if statement.text:
-            labels = (*(mark.label for mark in leading), *statement.labels)
-            found.append(statement._replace(start=start, labels=labels))
-    return tuple(_with_lead(found, answer))
+            found.append(_cited(statement, leading))
+    return tuple(_without_heads(tuple(_with_lead(found, answer)), answer))
 
 
-def _read(answer: str, span: Span) -> tuple[tuple[Mark, ...], Statement]:
+def _read(answer: str, span: Span, own: Sequence[Mark], quoted: Iterable[Span]) -> tuple[tuple[Mark, ...], Statement]:
     """Read one sentence: the marks that it begins with, and the rest."""
     piece = answer[span.start : span.end]
-    if _FENCED.match(piece):
+    if is_fenced(answer, span.start):
         return (), Statement(piece, span.start, span.end, (), is_claim=True)
-    marks = [mark for match in _marks(answer, span.start, span.end) for mark in _labels(match)]
-    leading = tuple(_leading(answer, span.start, marks))
+    text = _said(answer, span, own)
+    leading = tuple(_leading(answer, span.start, own)) if text else tuple(own)
     start = leading[-1].end if leading else span.start
     start += len(answer[start : span.end]) - len(answer[start : span.end].lstrip())
-    text = _bare(_unmarked(answer, span))
-    labels = tuple(mark.label for mark in marks[len(leading) :])
-    return leading, Statement(text, start, span.end, labels, _is_claim(piece, text))
+    is_claim = not is_definition(piece) and _is_claim(
+        text, is_head=is_headed(answer, span.start) or bool(_BOLD.match(answer, answer.rfind("\n", 0, span.start) + 1))
+    )
+    quotes = [_said(answer, Span(max(one.start, span.start), min(one.end, span.end)), own) for one in quoted]
+    if is_quoted(answer, span.start):
+        is_claim, quotes = is_claim and not _NAMED.match(text), [text]
+    statement = Statement(text, start, span.end, (), is_claim, quotes=tuple(filter(None, quotes)))
+    return leading, _cited(statement, own[len(leading) :])
 
 
-def _marks(answer: str, start: int, end: int) -> Iterator["re.Match[str]"]:
-    """Yield the marks between two places, save those in code and in links."""
-    if _FENCED.match(answer, start):
-        return
-    closed = sorted(one.span() for found in (_CODE, _LINK) for one in found.finditer(answer, start, end))
-    at, reach = 0, start
-    for match in _MARKS.finditer(answer, start, end):
-        while at < len(closed) and closed[at][0] < match.start():
-            at, reach = at + 1, max(reach, closed[at][1])
-        if match.end() >= reach:
-            yield match
-
-
-def _unmarked(answer: str, span: Span) -> str:
+def _said(answer: str, span: Span, own: Iterable[Mark]) -> str:
+    """Return the words of a part of an answer: no marks, and no Markdown at the edges."""
     pieces, at = [], span.start
-    for match in _marks(answer, span.start, span.end):
-        pieces.append(answer[at : match.start()])
-        at = match.end()
-    return "".join([*pieces, answer[at : span.end]])
+    for mark in own:
+        if at <= mark.start < span.end:
+            beside = answer[mark.start - 1 : mark.start] + answer[mark.end : mark.end + 1]
+            is_inside_a_word = len(beside) == len("ab") and beside.isascii() and beside.isalnum()
+            pieces += [answer[at : mark.start], " " if is_inside_a_word else ""]
+            at = mark.end
+    said = "".join([*pieces, answer[at : span.end]])
+    return _bare(unquoted(said) if is_quoted(answer, span.start) else said)
 
 
-def _labels(match: "re.Match[str]") -> Iterator[Mark]:
-    for one in _ONE_MARK.finditer(match["labels"]):
-        yield Mark(f"S{int(one[1])}", match.start(), match.end())
-
-
-def _leading(answer: str, at: int, marks: Iterable[Mark]) -> Iterator[Mark]:
-    for mark in marks:
+def _leading(answer: str, at: int, found: Iterable[Mark]) -> Iterator[Mark]:
+    for mark in found:
         if mark.start > at and answer[at : mark.start].strip():
             return
         yield mark
@@ -199,11 +191,13 @@ def _bare(text: str) -> str:
     return re.sub(r"\s+([.,;:!?。，；：！？])", r"\1", re.sub(r"[ \t]{2,}", " ", stripped)).strip()
 
 
-def _is_claim(piece: str, text: str) -> bool:
+def _is_claim(text: str, *, is_head: bool) -> bool:
     if _RULE.fullmatch(text) or _QUESTION.search(text) or text.endswith((":", "：")) or abstains(text):
         return False
-    if piece.lstrip().startswith("#"):
-        return _gives_value(text) or bool(_HEADING_STATES.match(text) and not _ASKS.match(text))
+    if is_head:
+        return _heading_states(text)
+    if _SOURCE.fullmatch(text):
+        return False
     return not _REMARK.match(text) or bool(_beyond(text)) or _gives_value(_LEAD.sub("", text, count=1))
 
 
@@ -220,10 +214,14 @@ def _beyond(text: str) -> str:
     return "" if is_polite or words < _FEWEST_WORDS else said
 
 
+def _heading_states(text: str) -> bool:
+    return _gives_value(text) or bool(_HEADING_STATES.match(text) and not _ASKS.match(text))
+
+
 def _gives_value(text: str) -> bool:
     """Whether a heading, or what follows a courtesy, is a sentence that gives a value: that can be right or wrong."""
-    states = text.endswith((".", "。", "!", "！")) or _STATES.search(text)
-    return bool(states and not _ASKS.match(text) and _has_value(text))
+    is_ended = text.endswith(_ENDS) and len(_WORDS.findall(text)) >= _FEWEST_WORDS
+    return bool((is_ended or _STATES.search(text)) and not _ASKS.match(text) and _has_value(text))
 
 
 def _has_value(text: str) -> bool:
@@ -235,47 +233,40 @@ def abstains(text: str) -> bool:
     return bool(_ABSTAINS.search(text)) and not quantities(text) and not _beyond(text)
 
 
-def _cited(statement: Statement, marks: Sequence[Mark]) -> Statement:
-    if not marks:
+def _cited(statement: Statement, more: Sequence[Mark]) -> Statement:
+    """Return a statement with further marks, before or behind it; footnotes cite nothing."""
+    if not more:
         return statement
-    return statement._replace(labels=(*statement.labels, *(mark.label for mark in marks)), end=marks[-1].end)
+    found = sorted((*statement.marks, *(mark for mark in more if not mark.is_note)), key=lambda mark: mark.start)
+    start, end = min(statement.start, more[0].start), max(statement.end, more[-1].end)
+    labels = tuple(mark.label for mark in found if mark.label)
+    return statement._replace(start=start, end=end, labels=labels, marks=tuple(found))
 
 
 def _with_lead(found: Iterable[Statement], answer: str) -> Iterator[Statement]:
-    """Give fenced blocks the marks of the line that leads to them; table headings are no claims."""
-    before: Statement | None = None
-    ordered = list(found)
-    for at, one in enumerate(ordered):
-        statement = one
-        if _FENCED.match(one.text) and not one.labels and before is not None and before.text.endswith((":", "：")):
-            statement = one._replace(labels=before.labels)
-        if _is_row(answer, one) and at + 1 < len(ordered) and _RULE.fullmatch(ordered[at + 1].text):
-            statement = one._replace(is_claim=False)
-        before = statement
-        if statement.text:
-            yield statement
+    """Give fenced blocks and block quotes the marks of the line that leads to them."""
+    lead: tuple[str, ...] = ()
+    for one in found:
+        is_in_quote = is_quoted(answer, one.start)
+        is_led = one.is_claim and not one.marks and (is_in_quote or is_fenced(answer, one.start))
+        yield one._replace(labels=lead) if is_led else one
+        if not is_in_quote:
+            lead = one.labels if one.text.endswith((":", "：")) else ()
 
 
-def _is_row(answer: str, statement: Statement) -> bool:
-    return answer.startswith("|", statement.start)
-
-
-def mark_spans(answer: str, start: int, end: int) -> tuple[Span, ...]:
-    """Return where the marks of one statement stand, brackets included."""
-    return tuple(Span(match.start(), match.end()) for match in _marks(answer, start, end))
-
-
-def links(answer: str) -> tuple[Link, ...]:
-    """Return the targets of an answer's links and images, and its bare addresses, code included."""
-    return tuple(
-        Link((match["target"] or match["bare"]).rstrip(".,;:!?"), match.start(), match.end())
-        for match in _LINK.finditer(answer)
-    )
+def _without_heads(found: Sequence[Statement], answer: str) -> Iterator[Statement]:
+    """Tell headings of tables, and those with a line below, from claims."""
+    for one, below in zip_longest(found, found[1:]):
+        is_ruled = below is not None and _RULE.fullmatch(below.text)
+        if is_ruled and answer.startswith("|", one.start):
+            yield one._replace(is_claim=False)
+        elif is_ruled and _UNDERLINE.fullmatch(answer, one.end, below.end) and not one.text.endswith(_ENDS):
+            yield one._replace(is_claim=one.is_claim and _heading_states(one.text))
+        else:
+            yield one
 
 
 def spoken(claim: str) -> str:
     """Return what a claim says, without a courtesy before it: links and images by their words, without any address."""
-    said = _LINK.sub(
-        lambda match: "" if match["bare"] else match[0][match[0].index("[") + 1 : match[0].index("]")], claim
-    )
+    said = without_addresses(claim)
     return (_beyond(said) or said) if said.strip() else claim

@@ -207,8 +207,8 @@ class Passages:
         return [terms + _LETTERS_SHARE * letters for terms, letters in zip(by_terms, by_letters, strict=True)]
 
 
-# An answer's claims are held to the same few passages one after the other.
-@lru_cache(maxsize=8)
+# An answer's claims are held to the same passages again and again.
+@lru_cache(maxsize=64)
 def read_passages(passages: tuple[str, ...], language: str) -> Passages:
     """Read passages."""
     return Passages(passages, language)

@@ -3,7 +3,8 @@
 Owns: the names of the fields of a report; what `fix` may change in an answer.
 Knows nothing of: how a claim is judged, sockets.
 Invariants: 1. every value is a JSON type. 2. fixing changes marks and citations only: without its marks, a fixed text
-    is the text that came in, save for `[unsupported]`.
+    is the text that came in, save for `[unsupported]` and a last fence that nothing closed. 3. what was fixed needs no
+    fix.
 Purity: pure.
 See: docs/grounding.md (report, fix).
 """
@@ -12,17 +13,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date
 from typing import NamedTuple
 
-from indexerd.grounding.answers import Answer, AnswerCitation, EvidenceBlock
+from indexerd.grounding.answers import Answer, AnswerCitation, AnswerClaim, EvidenceBlock
 from indexerd.grounding.checking import CheckedClaim, Report
-from indexerd.grounding.claims import mark_spans, spoken, statements
+from indexerd.grounding.claims import spoken, statements
 from indexerd.grounding.conflicts import Conflict, ConflictSpan, conflicts
+from indexerd.grounding.marks import UNSUPPORTED
 from indexerd.grounding.passages import SupportSpan
+from indexerd.grounding.sentences import Span, is_fenced, is_row, open_fence
 from indexerd.grounding.support import Support, support_of
 from indexerd.model import LineSpan, parse_citation
 
 Json = dict[str, object]
-
-UNSUPPORTED = "[unsupported]"
 
 
 def report_json(report: Report, answer: Answer) -> Json:
@@ -51,9 +52,10 @@ def _claim_json(checked: CheckedClaim) -> Json:
         fields |= {"start_char": claim.start_char, "end_char": claim.end_char}
     fields["citations"] = [_citation_json(citation) for citation in claim.citations]
     if not claim.is_claim:
-        return fields | _NOTHING | {"band": "not_a_claim", "score": None, "found_in": [], "issues": []}
-    judged = support_json(support, checked.blocks) if support else _NOTHING
-    return fields | judged | {"found_in": list(checked.found_in), "issues": [issue.code for issue in checked.issues]}
+        fields |= _NOTHING | {"band": "not_a_claim", "score": None}
+    else:
+        fields |= support_json(support, checked.blocks) if support else _NOTHING
+    return fields | {"found_in": list(checked.found_in), "issues": [issue.code for issue in checked.issues]}
 
 
 _NOTHING: Json = {"band": "not_found", "score": 0.0, "reasons": [], "span": None, "spans": []}
@@ -183,24 +185,50 @@ def fixed_text(answer: Answer, report: Report) -> str:
 
 def _edits(answer: Answer, report: Report) -> Iterator[tuple[int, int, str]]:
     for checked in report.claims:
-        cited = tuple(citation.label for citation in checked.claim.citations)
-        if not checked.issues and (checked.claim.is_claim or checked.right == cited):
+        claim = checked.claim
+        cited = tuple(citation.label for citation in claim.citations)
+        if (not checked.issues) if claim.is_claim else (checked.right == cited):
             continue
-        written = "".join(f"[{label}]" for label in checked.right) or (UNSUPPORTED if checked.issues else "")
-        spans = mark_spans(answer.text, checked.claim.start_char, checked.claim.end_char)
-        if not spans:
-            yield checked.claim.end_char, checked.claim.end_char, f" {written}"
-            continue
-        if written:
-            yield spans[0].start, spans[0].end, written
+        written = "".join(f"[{label}]" for label in checked.right) or (UNSUPPORTED if claim.is_claim else "")
+        spans = claim.marks
+        if not spans and written:
+            yield _added(answer.text, claim, written)
+        elif written:
+            # At the beginning of a line, a colon would make it say where a reference leads.
+            is_led = answer.text.rfind("\n", 0, spans[0].start) + 1 == spans[0].start
+            apart = " " * (is_led and any(answer.text.startswith(":", span.end) for span in spans))
+            yield spans[0].start, spans[0].end, written + apart
             spans = spans[1:]
-        # A mark that goes takes the blank before it along.
-        yield from ((span.start - (answer.text[span.start - 1] == " "), span.end, "") for span in spans)
+        yield from ((_beginning(answer.text, span), span.end, "") for span in spans)
 
 
-def fixed_structure(report: Report) -> list[Json]:
-    """Return the claims of a structured answer with right citations; `unsupported` marks those that have none."""
-    return [_fixed_claim(checked) for checked in report.claims]
+def _beginning(text: str, span: Span) -> int:
+    """Return from where a mark goes: it takes the blank before it along, and one alone on its line that line."""
+    before, after = text[span.start - 1 : span.start], text[span.end : span.end + 1]
+    return span.start - (before == " " or (before == "\n" and after in {"", "\n"}))
+
+
+def _added(text: str, claim: AnswerClaim, written: str) -> tuple[int, int, str]:
+    """Return where a mark goes that there was none for: below a fence, into the last cell of a row, else behind."""
+    end = claim.end_char
+    if is_fenced(text, claim.start_char):
+        fence = open_fence(claim.text)
+        apart = "" if text.startswith("\n\n", end) or not text[end:].strip() else "\n"
+        return end, end, f"\n{fence}" * bool(fence) + f"\n\n{written}{apart}"
+    if is_row(text[claim.start_char : end]) and text[end - 1] == "|":
+        return end - 1, end - 1, f"{written} "
+    # What follows must not make a link of it.
+    return end, end, f" {written}" + " " * text.startswith(("(", "[", ":"), end)
+
+
+def fixed_structure(answer: Answer, report: Report) -> Json:
+    """Return a structured answer with right citations; `unsupported` marks the claims that have none."""
+    return {
+        "evidence_set_id": answer.evidence_set_id,
+        "claims": [_fixed_claim(checked) for checked in report.claims],
+        "abstained": answer.abstained,
+        "abstention_reason": answer.abstention_reason,
+    }
 
 
 def _fixed_claim(checked: CheckedClaim) -> Json:

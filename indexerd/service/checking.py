@@ -123,7 +123,7 @@ def _checked(
     result: Json = {"protocol": PROTOCOL_VERSION, **report_json(report, answer)}
     result["conflicts"] = conflicts_between(report.holding, proving.age)
     if fix:
-        result["fixed"] = fixed_text(answer, report) if answer.text else {"claims": fixed_structure(report)}
+        result["fixed"] = fixed_text(answer, report) if answer.text else fixed_structure(answer, report)
     return result
 
 

@@ -17,7 +17,7 @@ from indexerd.config import Given, Places, parse_config
 from indexerd.documents.frontmatter import read_front_matter
 from indexerd.documents.parse import parse_document
 from indexerd.errors import ConfigError, CorruptionError, FormatVersionError, RequestError
-from indexerd.grounding.claims import links
+from indexerd.grounding.marks import links
 from indexerd.grounding.sentences import sentences
 from indexerd.model import Settings, SourcePath
 from indexerd.protocol.connection import Connection

@@ -17,6 +17,7 @@ from indexerd.grounding import (
     text_answer,
 )
 from indexerd.grounding.answers import evidence_of
+from indexerd.grounding.checking import MOST_OTHERS
 from indexerd.grounding.reporting import fixed_structure, fixed_text, judged_pair, report_json
 
 LODGING = "Lodging is paid up to 300 yuan a night.\n"
@@ -80,6 +81,14 @@ def test_a_good_answer_has_no_issue():
         ({"claims": [claim("Elephants paint quickly.")]}, "unsupported_claim"),
         ({"claims": [claim("Lodging is paid up to 400 yuan a night.")]}, "unsupported_claim"),
         ("Lodging is paid up to 300 yuan a night, see http://evil.example/x [S1].", "unknown_link"),
+        ("Lodging is paid up to 300 yuan a night [S1]. Questions? ops@evil.example?", "unknown_link"),
+        ("Lodging is paid up to 300 yuan a night [S1].\n\n[x]: evil/x.md", "unknown_link"),
+        ("Lodging is paid “up to 300 yuan every night” [S1].", "quote_not_in_evidence"),
+        ("> Lodging is paid up to 300 yuan for a night. [S1]", "quote_not_in_evidence"),
+        (
+            {"claims": [claim("Lodging is paid “up to 300 yuan every night”.", {"label": "S1"})]},
+            "quote_not_in_evidence",
+        ),
     ],
 )
 def test_each_fault_has_its_code_alone(answer, expected):
@@ -186,7 +195,7 @@ def test_fixing_takes_away_the_mark_of_what_does_not_hold(blocks, text, fixed):
     assert fixed_text(answer, check_answer(answer, evidence, stale("S1"))) == fixed
     cited = [{"label": mark} for mark in ("S1", "S2", "S3") if mark in text]
     structured = structured_answer({"claims": [{"text": answer.claims[0].text, "citations": cited}]})
-    (one,) = fixed_structure(check_answer(structured, evidence, stale("S1")))
+    (one,) = fixed_structure(structured, check_answer(structured, evidence, stale("S1")))["claims"]
     assert [citation["label"] for citation in one["citations"]] == [
         mark for mark in ("S1", "S2", "S3") if mark in fixed
     ]
@@ -224,7 +233,7 @@ def test_fixing_corrects_marks_and_leaves_every_word():
         " Elephants paint [unsupported]."
     )
     structured = structured_answer({"claims": [claim("Meals are paid up to 100 yuan a day.", {"label": "S1"})]})
-    (fixed,) = fixed_structure(check_answer(structured, EVIDENCE, fresh))
+    (fixed,) = fixed_structure(structured, check_answer(structured, EVIDENCE, fresh))["claims"]
     assert (fixed["citations"], fixed["unsupported"]) == ([{"label": "S2", "citation": "", "quote": ""}], False)
 
 
@@ -291,6 +300,48 @@ def test_an_unknown_link_is_told_with_the_claim_that_has_it():
         assert [(one.code, one.claim_id) for one in report.issues] == [("unknown_link", first.claim.claim_id)]
         assert (first.support.band, [one.code for one in first.issues]) == ("supported", ["unknown_link"])
         assert (second.issues, report.coverage) == ((), 0.5)
+
+
+def test_a_quotation_is_credited_by_a_fix_to_the_block_that_has_it():
+    """Else it is marked; a link to a source that was given is known."""
+    text = "It says [S1]:\n\n> Meals are paid up to 100 yuan a day.\n\nMeals are “paid up to 100 yuan daily” [S2]."
+    answer = text_answer(text)
+    assert fixed_text(answer, check_answer(answer, EVIDENCE, fresh)) == (
+        "It says [S1]:\n\n> Meals are paid up to 100 yuan a day. [S2]\n\n"
+        "Meals are “paid up to 100 yuan daily” [unsupported]."
+    )
+    assert codes("Lodging is paid up to [300 yuan](lodging.md#L1-L1) a night [S1].") == []
+
+
+def test_a_fix_stays_out_of_fences_and_within_rows():
+    """A fence that nothing closes is closed first; behind a row a mark would be a cell of its own."""
+    text = "| Bed | 900 |\n\n```\nls\n```\nMore.\n\n~~~\nrm"
+    answer = text_answer(text)
+    assert fixed_text(answer, check_answer(answer, EVIDENCE, fresh)) == (
+        "| Bed | 900 [unsupported] |\n\n```\nls\n```\n\n[unsupported]\n\nMore. [unsupported]\n\n"
+        "~~~\nrm\n~~~\n\n[unsupported]"
+    )
+
+
+def test_of_many_blocks_the_likeliest_are_looked_at():
+    """However many there are, a claim is judged for a few, and the one that has its words is among them."""
+    others = tuple(block(f"S{n}", f"{n}.md", f"Thing {n} of many is here.\n", 1) for n in range(3, 500))
+    asked = []
+
+    def judge(said, passages):
+        asked.append(said)
+        return support_of(said, passages)
+
+    evidence = Evidence(query="?", evidence_set_id="", blocks=(*others, *BLOCKS))
+    report = check_answer(text_answer("Meals are paid up to 100 yuan a day [S7]."), evidence, fresh, judge)
+    assert (report.claims[0].found_in, len(asked) <= 1 + MOST_OTHERS) == (("S2",), True)
+
+
+def test_an_issue_of_what_is_no_claim_is_in_its_entry():
+    """So that whoever reads the report sees why it fails."""
+    answer = text_answer("Lodging is paid up to 300 yuan a night [S1]. Is it http://evil.example/x?")
+    report = report_json(check_answer(answer, EVIDENCE, fresh), answer)
+    assert [one["issues"] for one in report["claims"]] == [[], ["unknown_link"]]
 
 
 SAID = (

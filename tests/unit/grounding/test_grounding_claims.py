@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from indexerd.grounding.claims import abstains, links, mark_spans, spoken, statements
+from indexerd.grounding.claims import abstains, spoken, statements
+from indexerd.grounding.marks import is_in, links, marks, quotations, quotes
 
 
 def cited(text):
@@ -26,6 +27,22 @@ def cited(text):
         ("| Item | Limit |\n|---|---|\n| Bed | 400 [S1] |", [("Bed | 400", ("S1",))]),
         ("Run this [S4]:\n\n```sh\nls [S9]\n```", [("```sh\nls [S9]\n```", ("S4",))]),
         ("See [1](https://a.example) now.", [("See [1](https://a.example) now.", ())]),
+        (
+            "Alpha is one.[S1] Beta is two.[2]Gamma.",
+            [("Alpha is one.", ("S1",)), ("Beta is two.", ("S2",)), ("Gamma.", ())],
+        ),
+        ("It is so. [S1] Alpha is one.", [("It is so.", ("S1",)), ("Alpha is one.", ())]),
+        ("Is it so? [S1] Alpha is one.", [("Alpha is one.", ("S1",))]),
+        ("Bed[S1]is 400.", [("Bed is 400.", ("S1",))]),
+        ("See [x][1] now [2].\n\n[1]: https://a.example/x\n[2]: b.md 'B'", [("See [x][1] now.", ("S2",))]),
+        ("See [x][1] now.", [("See [x] now.", ("S1",))]),
+        ("Alpha.[^1] Beta [S1].\n\n[^1]: Gamma is 3.", [("Alpha.", ()), ("Beta.", ("S1",)), ("Gamma is 3.", ())]),
+        ("[S1]: Alpha is one.", [("Alpha is one.", ("S1",))]),
+        ("It says [S1]:\n\n> Alpha\n> is one. Beta.", [("Alpha\nis one.", ("S1",)), ("Beta.", ("S1",))]),
+        ("> Alpha. Beta.\n> [S1]\n> — a.md", [("Alpha.", ()), ("Beta.", ("S1",))]),
+        ("It says [S1]:\n\n> Alpha.\n\nBeta.", [("Alpha.", ("S1",)), ("Beta.", ())]),
+        ("[unsupported] Alpha is one. [S2] Beta is two.", [("Alpha is one.", ()), ("Beta is two.", ("S2",))]),
+        ("1、甲是一。[S1]\n2、乙是二。[2]", [("甲是一。", ("S1",)), ("乙是二。", ("S2",))]),
         ('It said "[S1]" once [S1].', [('It said "" once.', ("S1", "S1"))]),
     ],
 )
@@ -45,6 +62,29 @@ def test_marks_cite_for_the_statement_they_belong_to(text, expected):
 def test_courtesies_questions_headings_and_remarks_are_no_claims(text):
     """Nothing in them can be held to a source."""
     assert [one.is_claim for one in statements(text)] in ([False], [])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "### 步骤 4.", "### 步骤 4. 安装。配置", "### Step 4.", "## 达标要求 3 项", "## 第3章 行为准则",
+        "## 一、概述；二、安装",
+        "## What to do. And what not", "Overview\n========", "Set up 3\n---", "**Installation**", "**安装步骤**\n\n",
+        "[1]: https://a.example", "Source: a/b.md#L1-L3", "- [S1] guide.md",
+    ],
+)  # fmt: skip
+def test_headings_of_each_form_and_names_of_sources_are_no_claims(text):
+    """In both languages, with numbers and full stops in them, underlined or in bold: one statement, and no claim."""
+    assert not cited(text)
+    assert len({one.text for one in statements(text)} - {"========", "---"}) == 1
+
+
+@pytest.mark.parametrize(
+    "text", ["**The limit is 400 yuan.**", "**Backups run.**", "# 温度达到 30 度", "# 上限为 400 元"]
+)
+def test_what_states_in_bold_or_as_a_heading_is_a_claim(text):
+    """It can be right or wrong."""
+    assert len(cited(text)) == 1
 
 
 @pytest.mark.parametrize("text", ["Sure, the limit is 400 yuan and applies to all staff of the house.", "It helps."])
@@ -130,13 +170,52 @@ def test_offsets_are_those_of_the_answer():
     alpha, beta = (one for one in statements(text) if one.is_claim)
     assert text[alpha.start : alpha.end] == "- Alpha is one [S1]."
     assert text[beta.start : beta.end] == "Beta. [S2]"
-    assert [text[span.start : span.end] for span in mark_spans(text, beta.start, beta.end)] == ["[S2]"]
+    assert [text[mark.start : mark.end] for mark in beta.marks] == ["[S2]"]
 
 
 def test_links_images_and_bare_addresses_are_found():
     """Without the full stop behind them."""
-    text = "[a](http://x/1) ![i](img.png 'title') https://y.example/z."
-    assert [link.target for link in links(text)] == ["http://x/1", "img.png", "https://y.example/z"]
+    text = (
+        "[a](http://x/1) ![i](img.png 'title') https://y.example/z. [![b](c.png)](http://d/) <www.e.org>, "
+        "HTTPS://f.org/ 见https://g.org/h了解。联系i@j.org。[k](mailto:l@m.org) n@1.2.3 @o\n\n[p]: q/r.md"
+    )
+    assert [link.target for link in links(text)] == [
+        "http://x/1", "img.png", "https://y.example/z", "c.png", "http://d/", "www.e.org", "HTTPS://f.org/",
+        "https://g.org/h", "i@j.org", "l@m.org", "q/r.md",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("target", "text", "known"),
+    [
+        ("https://a.org", "see https://a.org/b.", True),
+        ("https://a.org/b", "see https://a.org/bc", False),
+        ("www.a.org", "http://www.a.org", True),
+        ("www.a.org", "www.a.org.evil.example", False),
+        ("b@a.org", "cb@a.org", False),
+        ("a.md", "x/a.md", True),
+    ],
+)
+def test_an_address_is_known_if_it_stands_in_a_source_whole(target, text, known):
+    """Not if another only begins or ends like it; what lies below it in a source is enough."""
+    assert is_in(target, text) == known
+
+
+@pytest.mark.parametrize(
+    ("claim", "source", "held"),
+    [
+        ("It is “up to 300 yuan a night.”", "paid up to 300 yuan\n  a night and", True),
+        ("It is “up to 300 … night”", "up to 300 yuan a night", True),
+        ("It is “up to night ... 300”", "up to 300 yuan a night", False),
+        ('It is "up to 400 yuan".', "up to 300 yuan or 400", False),
+        ("写明「上限。四百」", "上限。四百元", True),
+        ("写明“上限五百”", "上限四百", False),
+        ('Run `echo "no"` on 5" disks', "else", True),
+    ],
+)
+def test_a_quotation_is_held_to_the_words_of_a_source(claim, source, held):
+    """White space, dots for what is left out and the last mark do not count; code and inches are no quotations."""
+    assert all(quotes(claim[one.start : one.end], source) for one in quotations(claim)) == held
 
 
 def test_an_answer_that_declines_is_told_from_one_that_denies():
@@ -177,7 +256,7 @@ def test_marks_in_code_cite_nothing_and_are_left_as_they_are():
     """In a line of its own and inside a line."""
     (one,) = statements("Run `a.b [S1]` first [S2].")
     assert one.labels == ("S2",)
-    assert [tuple(span) for span in mark_spans("`[S1]` a [S2]", 0, 13)] == [(9, 13)]
+    assert [(mark.start, mark.end) for mark in marks("`[S1]` a [S2]")] == [(9, 13)]
 
 
 @pytest.mark.parametrize(
