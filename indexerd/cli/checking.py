@@ -20,7 +20,7 @@ from indexerd.analysis import known_language
 from indexerd.cli.answering import write, write_json
 from indexerd.cli.asking_there import asking_backend
 from indexerd.cli.hits import conflict_lines
-from indexerd.cli.options import acting, as_json, read_text, selecting, take_selection
+from indexerd.cli.options import acting, as_json, one_of, read_text, selecting, take_selection
 from indexerd.cli.place import here
 from indexerd.cli.plain import count, escape
 from indexerd.cli.reaching import Result
@@ -37,7 +37,7 @@ from indexerd.grounding.reporting import judged_pair
 @click.option("--fix", is_flag=True, help="Print the answer with citations corrected and unsupported claims marked.")
 @click.option("--jsonl", is_flag=True, help='Judge lines {"claim","passages"} of standard input; needs no index.')
 @click.option("--checker", metavar="COMMAND", help="With --jsonl: a command that judges such lines instead.")
-@click.option("--language", metavar="L", default="english", help="With --jsonl: the stemming language (english).")
+@click.option("--language", metavar="L", help="With --jsonl: the stemming language (english).")
 @click.option("--as-of", metavar="DATE", default="", help="As if it were this day.")
 @acting
 @as_json
@@ -50,7 +50,7 @@ def check_command(  # noqa: PLR0913, PLR0917 - one argument a flag
     fix: bool,
     jsonl: bool,
     checker: str | None,
-    language: str,
+    language: str | None,
     as_of: str,
     roles: tuple[str, ...],
     is_json: bool,
@@ -61,9 +61,18 @@ def check_command(  # noqa: PLR0913, PLR0917 - one argument a flag
     FILE is the answer: text or Markdown with marks such as [S1], or JSON; `-` is standard input. A JSON file with
     `answer` and `evidence` holds both.
     """
+    one_of({"--jsonl": jsonl, "--evidence": evidence_file, "--trace": trace_file})
+    for flag, value, needed, is_there in (
+        ("--checker", checker, "--jsonl", jsonl),
+        ("--language", language, "--jsonl", jsonl),
+        ("--sent", sent_file, "--trace", trace_file),
+    ):
+        if value and not is_there:
+            raise click.UsageError(f"{flag} goes with {needed}: give both")
     if jsonl:
+        one_of({"--jsonl": True, "--fix": fix, "--as-of": as_of, "--role": roles})
         lines = sys.stdin.buffer if answer in {None, "-"} else _lines_of(str(answer))
-        return _judge_lines(lines, checker, language)
+        return _judge_lines(lines, checker, language or "english")
     if answer is None:
         raise click.UsageError("Name the answer's FILE, or - for standard input.")
     trace = read_trace(trace_file) if trace_file else None

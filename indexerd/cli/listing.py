@@ -14,7 +14,7 @@ import click
 
 from indexerd.cli.answering import write, write_json, write_lines
 from indexerd.cli.asking_there import all_documents, asking_backend
-from indexerd.cli.options import acting, as_json, naming, selecting, take_selection
+from indexerd.cli.options import acting, as_json, naming, one_of, selecting, take_selection
 from indexerd.cli.place import here
 from indexerd.cli.plain import escape
 from indexerd.cli.reaching import Result
@@ -29,6 +29,7 @@ from indexerd.cli.reaching import Result
 @selecting
 def documents_command(deleted: bool, nul: bool, is_json: bool, **flags: object) -> int:
     """List the documents in the index."""
+    one_of({"--json": is_json, "-0": nul})
     selection = take_selection(flags)
     wanted: dict[str, object] = {name: list(cast("tuple[str, ...]", value)) for name, value in flags.items() if value}
     with asking_backend(selection, here(), allow_local=True, need="read") as backend:

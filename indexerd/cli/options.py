@@ -177,6 +177,20 @@ def words(text: tuple[str, ...], phrases: Sequence[str] = ()) -> str:
     return joined
 
 
+def one_of(given: Mapping[str, object]) -> None:
+    """Refuse flags of which one would be ignored silently.
+
+    Args:
+        given: Value by flag; empty, None and False mean that it was not typed.
+
+    Raises:
+        click.UsageError: Several were.
+    """
+    typed = [flag for flag, value in given.items() if value]
+    if len(typed) > 1:
+        raise click.UsageError(f"{' and '.join(typed)} do not go together: give one of them")
+
+
 def only(flags: Mapping[str, object], *names: str) -> dict[str, object]:
     """Return the named flags."""
     return {name: flags[name] for name in names}

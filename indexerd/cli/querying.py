@@ -19,7 +19,7 @@ from indexerd.cli.answering import answer_bytes, finish, write, write_json
 from indexerd.cli.asking import Asking, is_undecodable
 from indexerd.cli.asking_there import asking_backend, call_whole, here_globs
 from indexerd.cli.hits import conflict_lines, none_passes, notes, notes_beside
-from indexerd.cli.options import as_json, colouring, filtering, selecting, take_selection, words
+from indexerd.cli.options import as_json, colouring, filtering, one_of, selecting, take_selection, words
 from indexerd.cli.place import here
 from indexerd.cli.plain import escape
 from indexerd.cli.reaching import Result
@@ -77,17 +77,13 @@ def _form(flags: dict[str, object]) -> str:
     """Take the form of the answer from the flags.
 
     Raises:
-        click.UsageError: They ask for two: whoever reads the answer would get the other one.
+        click.UsageError: They ask for two.
     """
     forms = {"-l": "list", "--json": "json", "--jsonl": "jsonl", "--vimgrep": "vimgrep"}
-    given = [flag for flag, form in forms.items() if flags.pop(f"as_{form}")]
-    form = forms[given[0]] if given else "people"
+    given = {flag: flags.pop(f"as_{form}") for flag, form in forms.items()}
+    form = next((forms[flag] for flag, is_given in given.items() if is_given), "people")
     # NUL separates names, as -l has them.
-    others = [
-        flag for flag, name in (("-0", "nul"), ("-o", "opens")) if flags[name] and not (flag == "-0" and form == "list")
-    ]
-    if len(given + others) > 1:
-        raise click.UsageError(f"{' and '.join(given + others)} ask for several forms of one answer: give one")
+    one_of({**given, "-0": flags["nul"] and form != "list", "-o": flags["opens"]})
     return form
 
 
@@ -116,9 +112,8 @@ def speaking_of_flags() -> Iterator[None]:
     try:
         yield
     except RequestError as error:
-        name = re.match(r"'(\w+)' must ", str(error))
-        if name is not None and name[1] in _FLAG_NAMES:
-            error.args = (str(error).replace(f"'{name[1]}'", _FLAG_NAMES[name[1]], 1),)
+        if re.match(r"(?:give )?'\w+' (?:must|or) ", str(error)):
+            error.args = (re.sub(r"'(\w+)'", lambda name: _FLAG_NAMES.get(name[1], name[0]), str(error)),)
         raise
 
 

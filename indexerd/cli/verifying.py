@@ -18,7 +18,7 @@ import click
 from indexerd.cli.answering import write, write_json
 from indexerd.cli.asking import is_undecodable
 from indexerd.cli.asking_there import asking_backend, name_below
-from indexerd.cli.options import acting, as_json, read_text, selecting, take_selection
+from indexerd.cli.options import acting, as_json, one_of, read_text, selecting, take_selection
 from indexerd.cli.place import Place, here
 from indexerd.cli.plain import count, escape
 from indexerd.cli.querying import terminal_safe
@@ -56,6 +56,7 @@ def verify_command(
     Needs no index: its path may also lead to any file from the current directory. Where --socket, --profile or
     --state-dir name an index, only the paths of its sources are meant. With --evidence the hash may be left out.
     """
+    one_of({"--text": text_file, "--evidence": evidence_file})
     # What is no text is found by the name that citations spell.
     spelled = encode_text(citation) if is_undecodable(citation) else citation
     spelled, text = cited_text(spelled, text_file, evidence_file)

@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from indexerd.access.rights import admits, effective_metadata, rights
 from indexerd.digests import document_id
+from indexerd.errors import RequestError
 from indexerd.model import Document, SourcePath
 from indexerd.protocol import PROTOCOL_VERSION
 from indexerd.protocol.fields import Fields
@@ -59,6 +60,8 @@ class Listing:
         wanted = self._wanted(fields, caller)
         deleted = fields.flag("deleted")
         fields.close()
+        if deleted and (wanted.tags or wanted.where):
+            raise RequestError("of deleted documents neither tags nor fields are known: leave out tags and where")
         snapshot = self._parts.store.snapshot()
         found = self._deleted(caller, wanted) if deleted else self._living(snapshot, wanted)
         page, more = _page(found, wanted.limit)

@@ -129,7 +129,7 @@ def _refuse_unbounded(request: SearchRequest) -> None:
 def _with_evidence_fields(request: SearchRequest, fields: Fields) -> SearchRequest:
     chars, tokens = fields.integer("budget_chars", low=1), fields.integer("budget_tokens", low=1)
     if chars is not None and tokens is not None:
-        raise RequestError("give budget_chars or budget_tokens, not both")
+        raise RequestError("give 'budget_chars' or 'budget_tokens', not both")
     return request._replace(
         budget_chars=chars if chars is not None else DEFAULT_BUDGET_CHARS,
         budget_tokens=tokens,

@@ -139,6 +139,11 @@ def test_a_refusal_names_the_flag_that_was_typed():
     """The socket's parameter has another name than the flag; its values are left as they are."""
     with pytest.raises(RequestError, match=r"^--wait must be from 0 to 9$"), querying.speaking_of_flags():
         raise RequestError("'wait_ms' must be from 0 to 9")
+    with (
+        pytest.raises(RequestError, match=r"^give --budget-chars or --budget-tokens, not"),
+        querying.speaking_of_flags(),
+    ):
+        raise RequestError("give 'budget_chars' or 'budget_tokens', not both")
     with pytest.raises(RequestError, match=r"^'where' is neither an age"), querying.speaking_of_flags():
         raise RequestError("'where' is neither an age such as 7d nor a date")
 

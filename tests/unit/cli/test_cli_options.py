@@ -1,9 +1,10 @@
-"""Flags that stand for settings."""
+"""Flags that stand for settings, and flags that do not go together."""
 
 import click
 import pytest
+from click.testing import CliRunner
 
-from indexerd.cli.main import _apart
+from indexerd.cli.main import _apart, cli
 from indexerd.cli.options import setting, take_settings
 
 
@@ -57,3 +58,24 @@ def test_a_flag_is_a_key_of_the_profile(flag, expected):
 def test_a_root_behind_the_flag_is_not_taken_for_seconds(given, expected):
     """`--poll` may stand alone or before a number."""
     assert _apart(given) == expected
+
+
+@pytest.mark.parametrize(
+    ("words", "flags"),
+    [
+        (["documents", "-0", "--json"], ("-0", "--json")),
+        (["verify", "a.md#L1-L1", "--text", "t", "--evidence", "e"], ("--text", "--evidence")),
+        (["check", "--jsonl", "--evidence", "e"], ("--jsonl", "--evidence")),
+        (["check", "--jsonl", "--fix", "--role", "r"], ("--fix", "--role")),
+        (["check", "a", "--trace", "t", "--evidence", "e"], ("--trace", "--evidence")),
+        (["check", "a", "--evidence", "e", "--checker", "c"], ("--checker", "--jsonl")),
+        (["check", "a", "--evidence", "e", "--language", "german"], ("--language", "--jsonl")),
+        (["check", "a", "--evidence", "e", "--sent", "s"], ("--sent", "--trace")),
+    ],
+    ids=" ".join,
+)
+def test_no_flag_is_ignored_silently(words, flags):
+    """What would have no effect beside another flag is refused with both names, before anything is read."""
+    done = CliRunner().invoke(cli, words)
+    assert done.exit_code == 2
+    assert all(flag in done.output for flag in flags)

@@ -82,6 +82,8 @@ def test_deleted_documents_are_listed_with_what_was_known_for_the_owner(house):
     (row,) = house.call("documents", limit=1)["documents"]
     house.save({}, deleted=["d00.md"])
     (gone,) = house.call("documents", deleted=True)["documents"]
+    with pytest.raises(RequestError, match="leave out tags"):
+        house.call("documents", deleted=True, tags=["a"])
     assert gone == {"source_path": "d00.md", "document_hash": row["document_hash"], "generation": 2}
     with pytest.raises(ForbiddenError):
         house.call("documents", deleted=True, caller=guest())
