@@ -20,7 +20,7 @@ from indexerd.analysis import known_language
 from indexerd.cli.answering import write, write_json
 from indexerd.cli.asking_there import asking_backend
 from indexerd.cli.hits import conflict_lines
-from indexerd.cli.options import acting, as_json, one_of, read_text, selecting, take_selection
+from indexerd.cli.options import acting, as_json, goes_with, one_of, read_text, selecting, take_selection
 from indexerd.cli.place import here
 from indexerd.cli.plain import count, escape
 from indexerd.cli.reaching import Result
@@ -62,13 +62,11 @@ def check_command(  # noqa: PLR0913, PLR0917 - one argument a flag
     `answer` and `evidence` holds both.
     """
     one_of({"--jsonl": jsonl, "--evidence": evidence_file, "--trace": trace_file})
-    for flag, value, needed, is_there in (
+    goes_with(
         ("--checker", checker, "--jsonl", jsonl),
         ("--language", language, "--jsonl", jsonl),
         ("--sent", sent_file, "--trace", trace_file),
-    ):
-        if value and not is_there:
-            raise click.UsageError(f"{flag} goes with {needed}: give both")
+    )
     if jsonl:
         one_of({"--jsonl": True, "--fix": fix, "--as-of": as_of, "--role": roles})
         lines = sys.stdin.buffer if answer in {None, "-"} else _lines_of(str(answer))

@@ -16,7 +16,7 @@ import click
 
 from indexerd.cli.answering import write, write_json
 from indexerd.cli.asking_there import asking_backend
-from indexerd.cli.options import as_json, selecting, take_selection
+from indexerd.cli.options import as_json, goes_with, selecting, take_selection
 from indexerd.cli.place import here
 from indexerd.cli.plain import escape
 from indexerd.cli.reaching import Backend, Result
@@ -61,6 +61,11 @@ def eval_command(  # noqa: PLR0913, PLR0917 - one argument a flag
     bounds = [_threshold(text) for text in thresholds]
     if (cases is None) == (topics is None):
         raise click.UsageError("Name CASES, or --topics.")
+    goes_with(
+        ("--qrels", qrels, "--topics", topics),
+        ("--html", html_file, "CASES", cases),
+        ("--require", thresholds, "CASES or --qrels", cases or qrels),
+    )
     with asking_backend(take_selection(flags), here(), allow_local=True) as backend:
         if topics is not None:
             return _ranked_run(backend, topics, qrels, run_file, bounds)

@@ -125,7 +125,9 @@ SETTING_FLAGS = (
 def take_settings(flags: dict[str, object]) -> dict[str, object]:
     """Take the setting flags out of a callback's arguments and return them as keys of `[profile.NAME]`."""
     given = {name: flags.pop(name) for name in SETTING_FLAGS}
-    if flags.pop("no_poll"):
+    no_poll = flags.pop("no_poll")
+    one_of({"--poll": given["poll"], "--no-poll": no_poll})
+    if no_poll:
         given["poll"] = False
     settings = {name: value for name, value in given.items() if value is not None and value != ()}
     if "language" in settings:
@@ -189,6 +191,17 @@ def one_of(given: Mapping[str, object]) -> None:
     typed = [flag for flag, value in given.items() if value]
     if len(typed) > 1:
         raise click.UsageError(f"{' and '.join(typed)} do not go together: give one of them")
+
+
+def goes_with(*rows: tuple[str, object, str, object]) -> None:
+    """Refuse flags that would be ignored silently without another: rows of flag, value, what it needs, value of that.
+
+    Raises:
+        click.UsageError: One was typed alone.
+    """
+    for flag, value, needed, is_there in rows:
+        if value and not is_there:
+            raise click.UsageError(f"{flag} goes with {needed}: give both")
 
 
 def only(flags: Mapping[str, object], *names: str) -> dict[str, object]:

@@ -71,11 +71,15 @@ def test_a_root_behind_the_flag_is_not_taken_for_seconds(given, expected):
         (["check", "a", "--evidence", "e", "--checker", "c"], ("--checker", "--jsonl")),
         (["check", "a", "--evidence", "e", "--language", "german"], ("--language", "--jsonl")),
         (["check", "a", "--evidence", "e", "--sent", "s"], ("--sent", "--trace")),
+        (["eval", "cases.json", "--qrels", "q"], ("--qrels", "--topics")),
+        (["eval", "--topics", "t", "--html", "h"], ("--html", "CASES")),
+        (["eval", "--topics", "t", "--require", "mrr>=0.9"], ("--require", "--qrels")),
+        (["sync", ".", "--poll", "--no-poll"], ("--poll", "--no-poll")),
     ],
     ids=" ".join,
 )
 def test_no_flag_is_ignored_silently(words, flags):
     """What would have no effect beside another flag is refused with both names, before anything is read."""
-    done = CliRunner().invoke(cli, words)
+    done = CliRunner().invoke(cli, _apart(words))
     assert done.exit_code == 2
     assert all(flag in done.output for flag in flags)
