@@ -210,6 +210,9 @@ def _private_folder(folder: str, uid: int, what: str) -> Iterator[Finding]:
         yield Finding("folders", f"{folder}: {what} is not a folder", f"remove it: rm {folder}")
     elif found.st_uid != uid:
         yield Finding("folders", f"{folder}: {what} belongs to another user", "have it removed, or set XDG_RUNTIME_DIR")
+    elif found.st_mode & 0o022:
+        cause = f"{folder}: others can write into {what}: what lies there is not trusted"
+        yield Finding("folders", cause, f"chmod 700 {folder}")
     elif found.st_mode & 0o077:
         yield Finding("folders", f"{folder}: others can look into {what}", f"chmod 700 {folder}")
 

@@ -148,8 +148,9 @@ def test_a_state_directory_that_others_can_read_is_a_finding(tmp_path):
     assert "no index yet" in next(state_findings(str(tmp_path / "none"), os.getuid())).what
     folder = tmp_path / "state"
     folder.mkdir()
-    folder.chmod(0o755)
-    assert any("others can look" in one.what for one in state_findings(str(folder), os.getuid()))
+    for mode, told in ((0o755, "others can look into"), (0o770, "others can write into")):
+        folder.chmod(mode)
+        assert any(told in one.what for one in state_findings(str(folder), os.getuid()))
 
 
 def test_a_healthy_daemon_gives_no_finding():
