@@ -8,9 +8,11 @@ from functools import cache
 
 import pytest
 
+from indexerd.clock import BackOff
 from indexerd.errors import DurabilityUnknownError
 from indexerd.store import merging, recover, rewrite
 from indexerd.store.verify import fsck
+from indexerd.sync import stepper
 from tests.fakes.forgetful_filesystem import ForgetfulFilesystem, Plan, killed_process
 from tests.fakes.small_stores import content, opened
 from tests.fakes.sync_rig import Rig
@@ -89,6 +91,7 @@ def upkeep(store):
 def bench(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(merging, "MAX_STORED", 4)
+        patch.setattr(stepper, "BackOff", lambda: BackOff(0.001, 0.001))
         for module in (recover, rewrite):
             # A segment above this is used from its file, which is one more operation that can fail.
             patch.setattr(module, "HELD_OPEN_BYTES", 4096)
