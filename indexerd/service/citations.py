@@ -123,7 +123,8 @@ class Citations:
             LineSpan(1, max(lines.count, 1)) if whole else LineSpan(cited.span.first, min(cited.span.last, lines.count))
         )
         if span.first > lines.count and not whole:
-            raise NotFoundError(f"{cited.source_path!r} has {lines.count} lines now")
+            has = "1 line" if lines.count == 1 else f"{lines.count} lines"
+            raise NotFoundError(f"{cited.source_path!r} has {has} now")
         return self._shown(cited, span, lines, found)
 
     def _shown(self, cited: Citation, span: LineSpan, lines: Lines, found: SourceRead) -> Json:
