@@ -28,6 +28,14 @@ class RequestError(IndexerdError):
     code = "invalid_request"
 
 
+class InputError(RequestError):
+    """What a file holds that was named is wrong: mend the file. Lists every problem found, not only the first."""
+
+    def __init__(self, problems: Sequence[str]) -> None:
+        self.problems = tuple(problems)
+        super().__init__("; ".join(self.problems))
+
+
 class UnknownFieldError(RequestError):
     """A request names a field that the method does not have; nothing was done."""
 

@@ -8,6 +8,7 @@ See: docs/grounding.md.
 """
 
 import json
+import re
 import shlex
 import subprocess
 import sys
@@ -28,14 +29,21 @@ from indexerd.cli.tracing import evidence_in, read_trace, with_answer, write_tra
 from indexerd.errors import RequestError
 from indexerd.grounding.reporting import judged_pair
 
+# So no text of an answer begins: a mark's bracket has a label in it.
+_IS_JSON = re.compile(r"\s*(?:\{\s*(?:[\"}]|$)|\[\s*[{\[\"])")
 
-@click.command("check", epilog="Exit status: 0 good, 1 findings, 2 error, 3 no daemon.")
+
+@click.command(
+    "check", epilog="Exit status: 0 good (with --jsonl always), 1 findings, 2 wrong usage or file, 3 no daemon."
+)
 @click.argument("answer", metavar="FILE", required=False)
 @click.option("--evidence", "evidence_file", metavar="FILE", help="The evidence it answers: output of evidence --json.")
 @click.option("--trace", "trace_file", metavar="FILE", help="The trace of its evidence; answer and report are added.")
 @click.option("--sent", "sent_file", metavar="FILE", help="With --trace: what the model was sent, to be kept with it.")
 @click.option("--fix", is_flag=True, help="Print the answer with citations corrected and unsupported claims marked.")
-@click.option("--jsonl", is_flag=True, help='Judge lines {"claim","passages"} of standard input; needs no index.')
+@click.option(
+    "--jsonl", is_flag=True, help='Judge lines {"claim","passages"} of FILE or standard input; needs no index.'
+)
 @click.option("--checker", metavar="COMMAND", help="With --jsonl: a command that judges such lines instead.")
 @click.option("--language", metavar="L", help="With --jsonl: the stemming language (english).")
 @click.option("--as-of", metavar="DATE", default="", help="As if it were this day.")
@@ -100,27 +108,34 @@ def _lines_of(name: str) -> Iterable[bytes]:
 def _params(answer_file: str, evidence_file: str | None, trace: Result | None) -> dict[str, object]:
     """Return the answer and the evidence as the socket takes them."""
     text = read_text(answer_file)
-    answer = _json_object(text)
+    answer = _json_object(text, answer_file)
     if answer is not None and "answer" in answer and "evidence" in answer:
+        if trace is not None or evidence_file is not None:
+            raise click.UsageError(f"{answer_file} has its own evidence: leave out --evidence and --trace.")
         return {"answer": answer["answer"], "evidence": answer["evidence"]}
     if trace is not None:
-        return {"answer": text if answer is None or "claims" not in answer else answer, "evidence": evidence_in(trace)}
+        return {"answer": answer or text, "evidence": evidence_in(trace)}
     if evidence_file is None:
         raise click.UsageError("--evidence FILE: name the evidence that the answer was given (evidence --json).")
-    evidence = _json_object(read_text(evidence_file))
-    if evidence is None:
-        raise RequestError(f"{evidence_file}: is no JSON object; save the output of `indexerd evidence --json`")
-    return {"answer": text if answer is None or "claims" not in answer else answer, "evidence": evidence}
+    evidence = _json_object(read_text(evidence_file), evidence_file)
+    if evidence is None or "evidence" not in evidence:
+        is_trace = evidence is not None and "trace" in evidence
+        remedy = "a trace is given with --trace" if is_trace else "save the output of `indexerd evidence --json`"
+        raise RequestError(f"{evidence_file}: is no evidence; {remedy}")
+    return {"answer": answer or text, "evidence": evidence}
 
 
-def _json_object(text: str) -> dict[str, object] | None:
-    if not text.lstrip().startswith("{"):
+def _json_object(text: str, name: str) -> dict[str, object] | None:
+    """Return what a file holds that is meant to be JSON; nothing of one that is meant to be a text."""
+    if not _IS_JSON.match(text):
         return None
     try:
         value = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-    return value if isinstance(value, dict) else None
+    except (ValueError, RecursionError) as error:
+        raise RequestError(f"{name}: begins as JSON does and is none: {error}") from error
+    if not isinstance(value, dict):
+        raise RequestError(f"{name}: must be an object, not a list")
+    return value
 
 
 def _judge_lines(lines: Iterable[bytes], checker: str | None, language: str) -> int:

@@ -20,7 +20,7 @@ from indexerd.cli.options import as_json, goes_with, selecting, take_selection
 from indexerd.cli.place import here
 from indexerd.cli.plain import escape
 from indexerd.cli.reaching import Backend, Result
-from indexerd.errors import ConfigError, IndexerdError, RequestError
+from indexerd.errors import IndexerdError, InputError, RequestError
 from indexerd.evaluation import Case, CaseResult, Ranked, measured, read_cases
 from indexerd.evaluation.cases import scripted_answer, source_of
 from indexerd.evaluation.measures import failures
@@ -28,11 +28,14 @@ from indexerd.evaluation.page import page
 from indexerd.evaluation.trec import graded, read_qrels, read_topics, run_lines
 
 _DEPTH = 100
-_THRESHOLD = re.compile(r"(?P<name>\w+)\s*(?P<sign>>=|<=)\s*(?P<bound>[0-9.]+)")
+_THRESHOLD = re.compile(r"(?P<name>\w+)\s*(?P<sign>>=|<=)\s*(?P<bound>\d+(?:\.\d*)?|\.\d+)")
 Measures = dict[str, float | None]
 
 
-@click.command("eval", epilog="Exit status: 0 good, 1 a case or threshold failed, 2 error, 3 no daemon.")
+@click.command(
+    "eval",
+    epilog="Exit status: 0 good, 1 a case, an error in one, or a threshold failed, 2 wrong usage or file, 3 no daemon.",
+)
 @click.argument("cases", metavar="CASES", required=False)
 @click.option("--require", "thresholds", metavar="MEASURE>=X", multiple=True, help="Fail unless it holds; repeatable.")
 @click.option("--html", "html_file", metavar="FILE", help="Write the run as a page for people.")
@@ -199,7 +202,7 @@ def _broken(measures: Mapping[str, float | None], bounds: Sequence[tuple[str, st
     """Return the thresholds that do not hold, and say them; one that names no measure is an error."""
     unknown = [name for name, _, _ in bounds if name not in measures]
     if unknown:
-        raise ConfigError([f"--require: no measure {name!r}; there are {', '.join(measures)}" for name in unknown])
+        raise InputError([f"--require: no measure {name!r}; there are {', '.join(measures)}" for name in unknown])
     broken = [f"{name} {sign} {bound}" for name, sign, bound in bounds if not _holds_bound(measures[name], sign, bound)]
     for text in broken:
         write(2, f"indexerd: does not hold: {text}\n")

@@ -23,6 +23,7 @@ from indexerd.errors import (
     BusyError,
     ConfigError,
     IndexerdError,
+    InputError,
     RequestError,
     SeveralDaemonsError,
     StoreError,
@@ -162,7 +163,9 @@ def _run(given: list[str]) -> int:
 def report(error: Exception, *, as_json: bool) -> int:
     """Print an error where it belongs and return the exit status of its family."""
     status, code = classify(error)
-    problems = error.problems if isinstance(error, ConfigError | SeveralDaemonsError) else (describe(error),)
+    problems = (
+        error.problems if isinstance(error, ConfigError | InputError | SeveralDaemonsError) else (describe(error),)
+    )
     if as_json:
         fields = {"code": code, "message": "; ".join(problems)}
         write_json({"error": fields})

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from indexerd.errors import ConfigError
+from indexerd.errors import InputError
 
 _ASKING = ("case_id", "query", "top_k", "prompt_budget_chars", "roles", "as_of", "generation", "paths", "require")
 _EXPECTING = (
@@ -92,22 +92,22 @@ def read_cases(text: str, name: str) -> tuple[Case, ...]:
         name: The file's name, for messages.
 
     Raises:
-        ConfigError: It is none, or cases in it are wrong; every problem is listed.
+        InputError: It is none, or cases in it are wrong; every problem is listed.
     """
     try:
         value = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise ConfigError([f"{name}: is no JSON: {error}"]) from error
+        raise InputError([f"{name}: is no JSON: {error}"]) from error
     rows = value.get("cases") if isinstance(value, dict) else None
     if not isinstance(rows, list) or not rows:
-        raise ConfigError([f'{name}: needs a list "cases" with at least one case'])
+        raise InputError([f'{name}: needs a list "cases" with at least one case'])
     problems = [f"{name}: {problem}" for number, row in enumerate(rows, 1) for problem in _problems(row, number)]
     ids = [str(row["case_id"]) for row in rows if isinstance(row, dict) and "case_id" in row]
     problems += [
         f"{name}: case_id {one!r} is there twice" for one in sorted({one for one in ids if ids.count(one) > 1})
     ]
     if problems:
-        raise ConfigError(problems)
+        raise InputError(problems)
     return tuple(_case(row) for row in rows)
 
 
@@ -124,6 +124,8 @@ def _problems(row: object, number: int) -> Iterator[str]:
     yield from (f"{where}: {key} must be a whole number" for key in counts if not _is_count(row.get(key, 1)))
     single = ("expect_text", "expect_top", "as_of")
     yield from (f"{where}: {key} must be a text" for key in single if not isinstance(row.get(key, ""), str))
+    flags = ("should_abstain", "expect_abstain", "expected_pass")
+    yield from (f"{where}: {key} must be true or false" for key in flags if not isinstance(row.get(key, True), bool))
     gold = row.get("gold_claims", [])
     if not isinstance(gold, list) or not all(_is_gold(claim) for claim in gold):
         yield f"{where}: gold_claims must be a list of objects with text and sources"
@@ -166,10 +168,10 @@ def _case(row: Mapping[str, Any]) -> Case:
         never=tuple(row.get("never", ())),
         top=row.get("expect_top", ""),
         texts=(*row.get("require", ()), *([row["expect_text"]] if "expect_text" in row else [])),
-        abstains=bool(row.get("should_abstain", row.get("expect_abstain", is_known and not expected))),
+        abstains=row.get("should_abstain", row.get("expect_abstain", is_known and not expected)),
         answer=row.get("answer"),
         gold=tuple(GoldClaim(text=gold["text"], sources=tuple(gold["sources"])) for gold in row.get("gold_claims", ())),
-        passes=bool(row.get("expected_pass", True)),
+        passes=row.get("expected_pass", True),
         issue_codes=tuple(sorted(row.get("expected_issue_codes", ()))),
     )
 

@@ -11,7 +11,7 @@ See: docs/evaluation.md (trec).
 import json
 from collections.abc import Iterator, Mapping, Sequence
 
-from indexerd.errors import ConfigError
+from indexerd.errors import InputError
 from indexerd.evaluation.measures import ndcg
 
 Qrels = dict[str, dict[str, int]]
@@ -21,7 +21,7 @@ def read_topics(text: str, name: str) -> dict[str, str]:
     """Read queries: JSON lines with `_id` (or `id`) and `text`, or lines `id<TAB>text`.
 
     Raises:
-        ConfigError: A line is neither.
+        InputError: A line is neither.
     """
     topics: dict[str, str] = {}
     for number, line in enumerate(text.splitlines(), 1):
@@ -29,7 +29,7 @@ def read_topics(text: str, name: str) -> dict[str, str]:
             continue
         topic, query = _topic(line)
         if not topic or not query:
-            raise ConfigError([f"{name}: line {number} is no query: needs _id and text, or id<TAB>text"])
+            raise InputError([f"{name}: line {number} is no query: needs _id and text, or id<TAB>text"])
         topics[topic] = query
     return topics
 
@@ -49,7 +49,7 @@ def read_qrels(text: str, name: str) -> Qrels:
     """Read judgements: `topic iteration document grade`, or `topic document grade`, with or without a header line.
 
     Raises:
-        ConfigError: A line has another form.
+        InputError: A line has another form.
     """
     qrels: Qrels = {}
     for number, line in enumerate(text.splitlines(), 1):
@@ -57,7 +57,7 @@ def read_qrels(text: str, name: str) -> Qrels:
         if not fields or (number == 1 and not fields[-1].lstrip("-").isdigit()):
             continue
         if len(fields) not in (3, 4) or not fields[-1].lstrip("-").isdigit():
-            raise ConfigError([f"{name}: line {number} is no judgement: needs topic [iteration] document grade"])
+            raise InputError([f"{name}: line {number} is no judgement: needs topic [iteration] document grade"])
         qrels.setdefault(fields[0], {})[fields[-2]] = int(fields[-1])
     return qrels
 

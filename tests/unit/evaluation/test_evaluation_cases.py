@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from indexerd.errors import ConfigError
+from indexerd.errors import InputError
 from indexerd.evaluation.cases import read_cases, scripted_answer
 
 
@@ -49,7 +49,7 @@ def test_a_case_with_roles_and_a_day_is_read():
 
 def test_every_problem_of_a_file_is_named():
     """Unknown keys, wrong types, ids that are there twice: all at once."""
-    with pytest.raises(ConfigError) as refused:
+    with pytest.raises(InputError) as refused:
         read_cases(
             written({"case_id": "a", "query": 1, "expected": []}, {"case_id": "a", "query": "x", "top_k": "two"}),
             "c.json",
@@ -58,10 +58,17 @@ def test_every_problem_of_a_file_is_named():
     assert all(part in problems for part in ("unknown key 'expected'", "query must be a text", "top_k", "there twice"))
 
 
+@pytest.mark.parametrize("key", ["expected_pass", "should_abstain", "expect_abstain"])
+def test_what_is_expected_is_true_or_false(key):
+    """A word that stands for one would always count as true."""
+    with pytest.raises(InputError, match=f"{key} must be true or false"):
+        read_cases(written({"case_id": "a", "query": "x", "answer": {}, key: "no"}), "c.json")
+
+
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"cases": []}', '{"cases": [1]}'])
 def test_what_is_no_file_of_cases_is_refused(text):
     """Never an empty run."""
-    with pytest.raises(ConfigError):
+    with pytest.raises(InputError):
         read_cases(text, "c.json")
 
 

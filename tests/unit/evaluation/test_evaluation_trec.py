@@ -2,14 +2,14 @@
 
 import pytest
 
-from indexerd.errors import ConfigError
+from indexerd.errors import InputError
 from indexerd.evaluation.trec import graded, read_qrels, read_topics, run_lines
 
 
 def test_topics_are_read_in_both_forms():
     """JSON lines and tab-separated lines."""
     assert read_topics('{"_id": "1", "text": "what"}\n\n2\twhy\n', "t") == {"1": "what", "2": "why"}
-    with pytest.raises(ConfigError, match="line 1 is no query"):
+    with pytest.raises(InputError, match="line 1 is no query"):
         read_topics("no tab here", "t")
 
 
@@ -17,7 +17,7 @@ def test_judgements_are_read_with_and_without_iteration_and_header():
     """Tabs or blanks."""
     assert read_qrels("query-id\tcorpus-id\tscore\n1\td1\t2\n", "q") == {"1": {"d1": 2}}
     assert read_qrels("1 0 d1 1\n1 0 d2 0\n", "q") == {"1": {"d1": 1, "d2": 0}}
-    with pytest.raises(ConfigError, match="line 2"):
+    with pytest.raises(InputError, match="line 2"):
         read_qrels("1 0 d1 1\nnonsense\n", "q")
 
 

@@ -1,0 +1,49 @@
+"""What `check` and `eval` refuse before anything is asked: files and thresholds that are none."""
+
+import json
+
+import pytest
+
+from indexerd.cli.main import run
+
+EVIDENCE = {"query": "q", "abstained": True, "evidence": None}
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "answer.md").write_text("Lodging is paid [S1].\n")
+    (tmp_path / "whole.json").write_text(json.dumps({"answer": "x", "evidence": EVIDENCE}))
+    (tmp_path / "evidence.json").write_text(json.dumps(EVIDENCE))
+    (tmp_path / "cut.json").write_text('{"claims": [{"text": "Lodging')
+    (tmp_path / "list.json").write_text('[{"text": "x"}]')
+    (tmp_path / "reply.json").write_text('{"query": "q", "hits": []}')
+    (tmp_path / "trace.json").write_text('{"trace": 1, "context": {}}')
+    (tmp_path / "lines.jsonl").write_text('{"claim": "It is.", "passages": ["It is."]}\n')
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("check cut.json --evidence evidence.json", "cut.json: begins as JSON does and is none: Unterminated string"),
+        ("check list.json --evidence evidence.json", "list.json: must be an object, not a list"),
+        ("check answer.md --evidence answer.md", "answer.md: is no evidence; save the output of `indexerd evidence"),
+        ("check answer.md --evidence cut.json", "cut.json: begins as JSON does and is none"),
+        ("check answer.md --evidence reply.json", "reply.json: is no evidence; save the output"),
+        ("check answer.md --evidence trace.json", "trace.json: is no evidence; a trace is given with --trace"),
+        ("check answer.md --evidence none.json", "none.json: No such file"),
+        ("check whole.json --evidence evidence.json", "whole.json has its own evidence"),
+        ("eval answer.md --require mrr>=0.5.1", "is no threshold"),
+    ],
+)
+def test_what_cannot_be_used_is_said_with_its_name(files, capfd, line, message):
+    """One message that says what and where, nothing on standard output, exit status 2."""
+    assert run(line.split()) == 2
+    out, err = capfd.readouterr()
+    assert (out, message in err) == ("", True), err
+
+
+def test_lines_are_judged_from_a_file_too(files, capfdbinary):
+    """With exit status 0 whatever they come to."""
+    assert run(["check", "--jsonl", "lines.jsonl"]) == 0
+    assert json.loads(capfdbinary.readouterr().out)["band"] == "supported"
