@@ -10,16 +10,15 @@ See: docs/grounding.md, docs/protocol.md (check).
 """
 
 import datetime
-from collections.abc import Callable, Mapping
-from functools import partial
+from collections.abc import Callable, Mapping, Sequence
 
 from indexerd.access.globs import chooser
 from indexerd.access.rights import Rights, is_valid
 from indexerd.analysis import known_language
-from indexerd.errors import RequestError
-from indexerd.grounding import check_answer, evidence_of, structured_answer, support_of, text_answer
+from indexerd.errors import RequestError, ShutdownError
+from indexerd.grounding import Support, check_answer, evidence_of, structured_answer, support_of, text_answer
 from indexerd.grounding.answers import EvidenceBlock
-from indexerd.grounding.checking import Proof
+from indexerd.grounding.checking import Judge, Proof
 from indexerd.grounding.reporting import Age, fixed_structure, fixed_text, judged_pair, report_json
 from indexerd.model import Citation, SourcePath, parse_citation
 from indexerd.ports import SourceFault
@@ -57,11 +56,27 @@ class Checking:
         fields.close()
         language = known_language(language or self._parts.settings.language)
         if pairs is not None:
-            return {"protocol": PROTOCOL_VERSION, "results": [judged_pair(pair, language) for pair in pairs]}
+            results = [judged_pair(pair, language) for pair in pairs if self._goes_on()]
+            return {"protocol": PROTOCOL_VERSION, "results": results}
         if answer is None or evidence is None:
             raise RequestError("check needs 'answer' and 'evidence' (the reply of evidence), or 'claims'")
         proving = _Proving(self._parts, caller, roles, as_of or self._parts.clock.today(), chooses)
-        return _checked(answer, evidence, proving, language, fix=fix)
+
+        def judge(said: str, passages: Sequence[str]) -> Support:
+            self._goes_on()
+            return support_of(said, passages, language)
+
+        return _checked(answer, evidence, proving, judge, fix=fix)
+
+    def _goes_on(self) -> bool:
+        """Give a check up when the process ends: there may be thousands of claims left.
+
+        Raises:
+            ShutdownError: It does.
+        """
+        if self._parts.is_ending():
+            raise ShutdownError("the daemon is stopping")
+        return True
 
 
 class _Proving:
@@ -115,11 +130,11 @@ class _Proving:
 
 
 def _checked(
-    given: str | Mapping[str, object], reply: Mapping[str, object], proving: _Proving, language: str, *, fix: bool
+    given: str | Mapping[str, object], reply: Mapping[str, object], proving: _Proving, judge: Judge, *, fix: bool
 ) -> Json:
     answer = text_answer(given) if isinstance(given, str) else structured_answer(given)
     evidence = evidence_of(reply)
-    report = check_answer(answer, evidence, proving.prove, partial(support_of, language=language))
+    report = check_answer(answer, evidence, proving.prove, judge)
     result: Json = {"protocol": PROTOCOL_VERSION, **report_json(report, answer)}
     result["conflicts"] = conflicts_between(report.holding, proving.age)
     if fix:

@@ -128,6 +128,7 @@ class Parts(NamedTuple):
         process: Figures of this process, by the name of their metric.
         logs_text: Whether the log has what was asked as it was, and not its hash.
         stop: Asks the process to end; returns at once.
+        is_ending: Whether it is ending: long work is given up.
     """
 
     store: Generations
@@ -145,3 +146,4 @@ class Parts(NamedTuple):
     extra_status: Callable[[], Mapping[str, object]] = dict
     process: Callable[[], Mapping[str, float]] = dict
     logs_text: bool = False
+    is_ending: Callable[[], bool] = lambda: False

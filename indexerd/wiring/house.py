@@ -138,6 +138,10 @@ class House:
         """
         return self.service.call(self.owner, method, params or {})
 
+    def give_up(self) -> None:
+        """Let long calls end: what they would answer comes too late."""
+        self._ground.ending.set()
+
     def close(self) -> None:
         """Stop the sync, make the store durable, and let go of it."""
         self.on_close()
@@ -191,7 +195,8 @@ def build(
         store, fs = _open_store(config, patience_seconds)
         opened.callback(store.close)
         _announce(store.opening)
-        ground = _Ground(store=store, fs=fs, watch=watch, stop=stop, extra_status=extra_status)
+        ending = threading.Event()
+        ground = _Ground(store=store, fs=fs, watch=watch, stop=stop, ending=ending, extra_status=extra_status)
         house = House(config, ground)
         opened.callback(house.stop_sync)
         if not watch:
@@ -271,6 +276,7 @@ class _Ground(NamedTuple):
     fs: RealStoreFilesystem
     watch: bool
     stop: Callable[[], None]
+    ending: threading.Event
     extra_status: Callable[[], Mapping[str, object]]
 
     def furnish(self, config: Config) -> "_Furniture":
@@ -307,6 +313,7 @@ class _Ground(NamedTuple):
             versions=VERSIONS,
             extra_status=lambda: {**opening_fields(store.opening), **self.extra_status()},
             process=process_figures,
+            is_ending=self.ending.is_set,
             logs_text=config.log.queries == "text",
         )
         return _Furniture(parts, coming, make_sync)

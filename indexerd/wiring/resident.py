@@ -71,7 +71,7 @@ class Daemon(NamedTuple):
         return self.house.sync.heartbeat()
 
     def close(self) -> None:
-        """Finish running calls, stop the sync, make the store durable, let go of everything."""
+        """Finish running calls, save checks, stop the sync, make the store durable, let go of everything."""
         self.on_close()
 
 
@@ -109,6 +109,7 @@ def open_daemon(config: Config, *, stop: Callable[[], None], listen_fd: int | No
             report=house.report_socket,
         )
         opened.callback(server.stop)
+        opened.callback(house.give_up)
         if config.socket.clients_look_in:
             opened.callback(announce(listener.path, config.profile, config.socket.clients_look_in))
         servers.append(server)

@@ -104,6 +104,7 @@ class SmallHouse:
         self.store = opened(self.fs, self.clock)
         self.sync = ScriptedSync(self.clock)
         self.stops = []
+        self.is_ending = False
         self.access = access or AccessRules()
         self.rebuilt()
         if files:
@@ -127,6 +128,7 @@ class SmallHouse:
                 identity=Identity(profile="p", state_dir="/state", socket="/run/s.sock", pid=7),
                 stop=lambda: self.stops.append(True),
                 versions=versions,
+                is_ending=lambda: self.is_ending,
             )
         )
 

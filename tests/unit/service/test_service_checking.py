@@ -6,7 +6,7 @@ import hashlib
 import pytest
 
 from indexerd.access.rights import AccessRules, PathRule
-from indexerd.errors import RequestError
+from indexerd.errors import RequestError, ShutdownError
 from tests.fakes.service_parts import SmallHouse, guest
 
 LODGING = "# Lodging\n\nLodging is paid up to 300 yuan a night.\n"
@@ -54,6 +54,16 @@ def test_evidence_of_a_document_that_is_hidden_now_is_gone_and_of_an_expired_one
     house.save({"lodging.md": "---\nvalid_to: 2020-01-01\n---\n" + LODGING})
     reply = evidence(house, "lodging", as_of="2019-06-01")
     assert codes(house, "Lodging is paid up to 300 yuan a night [S1].", reply) == ["evidence_not_valid"]
+
+
+def test_a_check_under_way_is_given_up_when_the_process_ends(house):
+    """It may have a thousand claims left; whoever asked is told so."""
+    reply = evidence(house, "lodging")
+    house.is_ending = True
+    with pytest.raises(ShutdownError):
+        house.call("check", answer="Lodging is paid up to 300 yuan a night [S1].", evidence=reply)
+    with pytest.raises(ShutdownError):
+        house.call("check", claims=[{"claim": "It is.", "passages": ["It is."]}])
 
 
 SERIES = AccessRules(rules=(PathRule(match="policies/**", supersede_by="series"),))
