@@ -291,7 +291,8 @@ class Exact(NamedTuple):
 _CLOCK: Final = re.compile(
     r"(?<![\d.:])(?P<h>\d{1,2}):(?P<m>\d{2})(?!\d)(?:\s?(?P<half>[ap])\.?m\b\.?)?"
     r"|(?<![\d.:])(?P<h2>\d{1,2})\s?(?P<half2>[ap])\.?m\b\.?"
-    r"|(?P<part>上午|早上|凌晨|中午|下午|晚上|每晚|傍晚)?\s?(?P<h3>\d{1,2}|[一二三四五六七八九十两]{1,3})点",
+    r"|(?P<part>上午|早上|凌晨|中午|下午|晚上|每晚|傍晚)?\s?(?P<h3>\d{1,2}(?=\s?点)|[一二三四五六七八九十两]{1,3}(?=点))"
+    r"\s?点(?:\s?(?P<m3>\d{1,2}|[一二三四五六七八九十]{1,3})\s?分|(?P<half3>半))?",
     re.IGNORECASE,
 )
 _LATE: Final = frozenset(("下午", "晚上", "每晚", "傍晚"))
@@ -388,4 +389,6 @@ def _clock_key(match: "re.Match[str]") -> str:
     is_late = half == "p" or match["part"] in _LATE
     if is_late and hour < 12:
         hour += 12
-    return f"{0 if half == 'a' and hour == 12 else hour}:{match['m'] or '00'}"
+    written = match["m"] or match["m3"] or ("30" if match["half3"] else "00")
+    minute = int(written) if written.isdigit() else int(han_value(written))
+    return f"{0 if half == 'a' and hour == 12 else hour}:{minute:02}"

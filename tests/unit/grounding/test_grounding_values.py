@@ -3,7 +3,7 @@
 import pytest
 
 from indexerd.grounding.polarity import denies, directions, names
-from indexerd.grounding.values import dates, quantities
+from indexerd.grounding.values import dates, exacts, quantities
 
 
 def read(text):
@@ -67,3 +67,16 @@ def test_directions_are_told_apart():
     assert directions("It increased") == (True, False)
     assert directions("价格下跌") == (False, True)
     assert directions("It is blue") == (False, False)
+
+
+@pytest.mark.parametrize(
+    ("text", "time"),
+    [
+        ("凌晨 2 点 30 分", "2:30"), ("凌晨2点30分", "2:30"),
+        ("02:30", "2:30"), ("2点半", "2:30"), ("下午三点十五分", "15:15"),
+        ("晚上9点", "21:00"), ("2:30 p.m.", "14:30"),
+    ],
+)  # fmt: skip
+def test_a_time_of_day_is_the_same_in_each_notation(text, time):
+    """With blanks between its parts and without, to the minute."""
+    assert [one.key for one in exacts(text) if one.kind == "clock"] == [time]
