@@ -15,19 +15,23 @@ from functools import lru_cache
 from itertools import islice, pairwise
 from typing import Final, NamedTuple
 
-from indexerd.grounding.polarity import directions
+from indexerd.grounding.dates import Date, dates
+from indexerd.grounding.polarity import directions, limit
 from indexerd.grounding.sentences import PRONOUN, Span, sentences
 from indexerd.grounding.shapes import CJK, telling_words
-from indexerd.grounding.values import Date, Exact, Quantity, dates, exacts, quantities
+from indexerd.grounding.values import Exact, Quantity, exacts, quantities
 
 
 class Value(NamedTuple):
-    """An exact value: of which kind, what it is compared by, and where it stands."""
+    """An exact value: of which kind, what it is compared by, where it stands, and whether it is the most or least."""
 
     kind: str
     key: object
     start: int
     end: int
+    limit: str = ""
+    limit_start: int = 0
+    limit_end: int = 0
 
 
 class Bound(NamedTuple):
@@ -44,7 +48,7 @@ Word = tuple[int, int, str]
 
 # What the weights were fitted without.
 NO_COUNT: Final = frozenset(("clock", "code", "part", "calendar"))
-_EXACT_KINDS: Final = NO_COUNT | {"order", "span", "rate"}
+EXACT_KINDS: Final = NO_COUNT | {"order", "span", "rate"}
 _YEARS: Final = range(1500, 2101)
 
 # Units that stand in each other's place.
@@ -60,13 +64,19 @@ _LISTED: Final = re.compile(r"[-*+•|]|\(?\d{1,3}[.)]\s")
 # A sentence of more values is a table: what each is of is not to be told.
 _MOST_VALUES: Final = 64
 _NEAR: Final = 1
-_FROM: Final = re.compile(r"(?:\bfrom|从|由)[^.,;。，；]*$", re.IGNORECASE)
-_FROM_CHARS: Final = 12
-_TO: Final = re.compile(r"[^.,;。，；\d]{0,20}?(?:\bto|至|到)\s*(?:[$€£¥])?", re.IGNORECASE)
+# From one to another, or to the other from the one.
+_END_OF_WAY: Final = r"(?:[^.,;。，；\n]|[.,](?=\d)){1,40}"
+_WAYS: Final = tuple(
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (
+        rf"(?:\bfrom\s|[从由])(?P<one>{_END_OF_WAY}?)(?:\bto\s|[至到]|[前飞开]往)(?P<other>{_END_OF_WAY})",
+        rf"\bto\s(?P<other>{_END_OF_WAY}?)\bfrom\s(?P<one>{_END_OF_WAY})",
+    )
+)
 _JOINT: Final = re.compile(r"[\s-]*")
 
 
-def counted(text: str, apart: Container[str] = _EXACT_KINDS) -> tuple[Quantity, ...]:
+def counted(text: str, apart: Container[str] = EXACT_KINDS) -> tuple[Quantity, ...]:
     """Return the quantities that are no part of what is exact in another way: a time of day, a place in an order."""
     inside = [one for one in exacts(text) if one.kind in apart]
     return tuple(one for one in quantities(text) if not within(one, inside))
@@ -89,7 +99,15 @@ def exact_values(text: str) -> tuple[Value, ...]:
         for one in counted(text)
         if not within(one, days)
     ]
-    return tuple(sorted(found, key=lambda one: one.start))
+    limited = (Value(*one[:4], *limit(text, one.start, one.end)) for one in found)
+    return tuple(sorted(limited, key=lambda one: one.start))
+
+
+def _excludes(one: Value, other: Value) -> bool:
+    """Whether two values of one kind cannot both hold; a year and a month can."""
+    if one.kind == "date" and isinstance(one.key, tuple) and isinstance(other.key, tuple):
+        return any(a and b and a != b for a, b in zip(one.key, other.key, strict=True))
+    return one.key != other.key
 
 
 def _key(one: Quantity) -> object:
@@ -200,7 +218,7 @@ def misplaced(claim: Iterable[Bound], passages: Sequence[Bound]) -> Iterator[Val
         told = words & held
         near = {one.sentence + step for one in same for step in range(-_NEAR, _NEAR + 1)}
         for other in alike:
-            if other.value.key == value.key or other.sentence not in near:
+            if other.sentence not in near or not _excludes(other.value, value):
                 continue
             more = words & other.words
             # In one sentence the second of two parts often leaves out what the first says of both.
@@ -212,25 +230,39 @@ def misplaced(claim: Iterable[Bound], passages: Sequence[Bound]) -> Iterator[Val
                 break
 
 
-def turned(claim: str, passages: str) -> Iterator[Value]:
-    """Yield the ends of what a claim says went from one value to another, and the passages from that to the one."""
-    there = {(one.key, other.key) for one, other in _ways(passages)}
-    for one, other in _ways(claim):
-        if (other.key, one.key) in there and (one.key, other.key) not in there:
-            yield from (one, other)
+def turned(claim: str, passages: str, language: str) -> Iterator[Value]:
+    """Yield the ends of what a claim says went from one thing to another, and the passages from that to the one."""
+    there = [ends for _, ends in _ways(passages, language)]
+    for match, (one, other) in _ways(claim, language):
+        is_turned = any(one & last and other & first and not one & first for first, last in there)
+        if is_turned and not any(one & first and other & last for first, last in there):
+            inside = [
+                one for one in exact_values(claim) if match.start() <= one.start < match.end() and one.kind != "rate"
+            ]
+            yield from inside or [Value("name", "", *match.span())]
 
 
-def _ways(text: str) -> Iterator[tuple[Value, Value]]:
-    for one, other in pairwise(exact_values(text)):
-        if _FROM.search(text, max(0, one.start - _FROM_CHARS), one.start) and _TO.fullmatch(text, one.end, other.start):
-            yield one, other
+def _ways(text: str, language: str) -> Iterator[tuple["re.Match[str]", tuple[frozenset[str], frozenset[str]]]]:
+    """Yield where something goes from one thing to another, with the words that only the one and the other have."""
+    words, values = telling_words(text, language), [one for one in exact_values(text) if one.kind != "rate"]
+    for match in (match for way in _WAYS for match in way.finditer(text)):
+        one, other = (
+            frozenset(str(value.key) for value in values if start <= value.start < end)
+            or frozenset(term for at, _, term in words if start <= at < end)
+            for start, end in (match.span("one"), match.span("other"))
+        )
+        yield match, (one - other, other - one)
 
 
 def moved_against(claim: Iterable[Bound], passages: Sequence[Bound]) -> bool:
-    """Whether a claim lets a value rise by or to which the passages let it fall, or the other way round."""
+    """Whether a claim lets rise by a value what falls in the passages, or has for the least what there is the most."""
     for one in islice(claim, _MOST_VALUES):
         own = directions(one.clause)
-        there = [directions(other.clause) for other in passages if other.value[:2] == one.value[:2]]
+        same = [other for other in passages if other.value[:2] == one.value[:2]]
+        there = [directions(other.clause) for other in same]
         if there and own[0] != own[1] and all(each == (own[1], own[0]) for each in there):
+            return True
+        limits = {other.value.limit for other in same} - {one.value.limit}
+        if same and one.value.limit and "" not in limits and all(other.value.limit in limits for other in same):
             return True
     return False

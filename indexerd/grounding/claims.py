@@ -13,9 +13,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import zip_longest
 from typing import Final, NamedTuple
 
+from indexerd.grounding.dates import dates
 from indexerd.grounding.marks import Mark, is_definition, marks, quotations, without_addresses
 from indexerd.grounding.sentences import PRONOUN, Span, is_fenced, is_headed, is_quoted, sentences, unquoted
-from indexerd.grounding.values import dates, exacts, quantities
+from indexerd.grounding.values import exacts, quantities
 
 
 class Statement(NamedTuple):

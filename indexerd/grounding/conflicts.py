@@ -14,9 +14,9 @@ from functools import lru_cache
 from itertools import islice
 from typing import Final, NamedTuple
 
+from indexerd.grounding.dates import Date
 from indexerd.grounding.sentences import sentences
 from indexerd.grounding.shapes import CJK, WORD, Pair, Sentence, Token, aligned, comparable, same, sentence_of
-from indexerd.grounding.values import Date
 
 # When two sentences say the same thing: so much of them is the same words in the same order, and so many words (a
 # character of a script without spaces is half a one). Chosen on the first half of rgb-zh-fact.

@@ -10,15 +10,17 @@ See: docs/grounding.md (support).
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from bisect import bisect_right
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Final, NamedTuple
 
-from indexerd.grounding.bindings import NO_COUNT, Bound, bound, counted, exact_values
-from indexerd.grounding.polarity import denies, directions, names
-from indexerd.grounding.records import MAX_RECORDS, Bearing, borne, records
-from indexerd.grounding.sentences import clauses, sentences
+from indexerd.grounding.bindings import NO_COUNT, Bound, Value, bound, counted, exact_values, within
+from indexerd.grounding.dates import Date, dates
+from indexerd.grounding.polarity import denies, directions, names, scopes
+from indexerd.grounding.records import MAX_RECORDS, Bearing, borne, records, stated
+from indexerd.grounding.sentences import is_row, sentences
 from indexerd.grounding.shapes import Said, telling_words
 from indexerd.grounding.swaps import Shapes, shapes_of
 from indexerd.grounding.values import Quantity, quantities
@@ -27,9 +29,6 @@ MOST_SPANS: Final = 3
 
 # The letters count twice in choosing the sentence: rationales of scifact-claims (training part), spans of clapnq.
 _LETTERS_SHARE: Final = 2.0
-
-# So much of what a sentence holds of a claim is in the one clause that the claim is about.
-_CLAUSE_SHARE: Final = 0.8
 _PERSONAL: Final = re.compile(
     r"(?:^|[.,!?;]\s*|\b(?:and|but|so|that|because|if|when|think|know|guess)\s+)i\b(?! ?[-,.])|\bi['’](?:m|ve|d|ll)\b"
     r"|\b(?:my|me|you|your|you're)\b",
@@ -78,7 +77,7 @@ class Passages:
 
     def __init__(self, passages: tuple[str, ...], language: str) -> None:
         self.language = language
-        self._passages = passages
+        self._passages = tuple(map(stated, passages))
         self._sentences = [
             _Sentence(number, span.start, span.end, text, frozenset(_terms(text, language)))
             for number, passage in enumerate(passages)
@@ -86,13 +85,17 @@ class Passages:
             for text in (passage[span.start : span.end],)
         ] or [_Sentence(0, 0, 0, "", frozenset())]
         self.terms = frozenset[str]().union(*(one.terms for one in self._sentences))
-        self.text = "\n".join(passages)
-        self._notations = {(one.kind, one.key): self.text[one.start : one.end] for one in exact_values(self.text)}
-        self.values = {quantity.value for quantity in quantities(self.text)}
+        self.text = "\n".join(self._passages)
+        values = exact_values(self.text)
+        self._notations = {(one.kind, one.key, ""): self.text[one.start : one.end] for one in values} | {
+            (one.kind, one.key, one.limit): self.text[one.limit_start : one.limit_end] for one in values if one.limit
+        }
+        self._dates = dates(self.text)
+        self._numbers = [one for one in quantities(self.text) if not within(one, self._dates)]
         self._grams: dict[int, list[frozenset[str]]] = {}
         self._borne: dict[str, Bearing | None] = {}
         self._said = Said(self.text, language)
-        self._records = [row for passage in passages for row in records(passage)][:MAX_RECORDS]
+        self._records = [row for passage in self._passages for row in records(passage)][:MAX_RECORDS]
 
     def features(self, claim: str) -> Features:
         """Measure a claim."""
@@ -101,7 +104,6 @@ class Passages:
         asked = _SET_ASIDE.sub(" ", claim) if _CJK.search(claim) else claim
         best = self.best(claim)
         bearing, many = self.borne(claim), len(self._sentences)
-        missing_names = sum(name.lower() not in self.text.lower() for name in names(claim))
         rises, falls = directions(claim)
         best_rises, best_falls = directions(best)
         if bearing is None:
@@ -116,8 +118,8 @@ class Passages:
             terms=terms,
             pairs=pairs,
             letters=letters,
-            number=float(any(one.value not in self.values for one in counted(claim, NO_COUNT))),
-            names=float(min(missing_names, 3)),
+            number=float(bool(self.missing_values(claim, NO_COUNT))),
+            names=float(min(len(self.missing_names(claim)), 3)),
             opposite=float((rises and best_falls and not best_rises) or (falls and best_rises and not best_falls)),
             length=math.log(many + 1),
             denies_alone=float(denies(claim) and not (bearing.denies if bearing else denies(best))),
@@ -128,10 +130,16 @@ class Passages:
         """Return a claim with its values as the passages write them, where they do so in another way."""
         pieces, at = [], 0
         for one in exact_values(claim):
-            as_there = self._notations.get((one.kind, one.key))
-            if as_there and one.start >= at and claim[one.start : one.end] not in self.text:
-                pieces += [claim[at : one.start], as_there]
-                at = one.end
+            start, end = one.limit_start, one.limit_end
+            as_there = self._notations.get((one.kind, one.key, one.limit))
+            if not as_there:
+                start, end = one.start, one.end
+                as_there = self._notations.get((one.kind, one.key, ""))
+            if not as_there:
+                as_there = self._date_with(one)
+            if as_there and start >= at and claim[start:end] not in self.text:
+                pieces += [claim[at:start], as_there]
+                at = end
         return "".join([*pieces, claim[at:]])
 
     def spans(self, claim: str) -> tuple[SupportSpan, ...]:
@@ -152,10 +160,63 @@ class Passages:
             self._borne = {claim: found}
         return self._borne[claim]
 
+    def _date_with(self, one: Value) -> str | None:
+        """Return a date that has all the parts of another, as the passages write it."""
+        parts = one.key if isinstance(one.key, tuple) and one.kind == "date" else None
+        found = (
+            day for day in self._dates if parts and all(a in (0, b) for a, b in zip(parts, day.parts, strict=True))
+        )
+        return next((self.text[day.start : day.end] for day in found), None)
+
+    def _bears(self, day: Date) -> bool:
+        return any(one.bears(day) for one in self._dates)
+
+    def missing_names(self, claim: str) -> list[str]:
+        """Return the names that no passage holds; that of a month is part of a date."""
+        days = {name for day in dates(claim) if self._bears(day) for name in claim[day.start : day.end].split()}
+        return [name for name in names(claim) if name not in days and name.lower() not in self.text.lower()]
+
+    def missing_values(self, claim: str, apart: Container[str]) -> list[Quantity | Date]:
+        """Return the dates and the numbers that no passage holds; what is part of a date is no number of its own."""
+        days, values = dates(claim), {one.value for one in self._numbers}
+        years = {float(one.year) for one in self._dates}
+        numbers = [one for one in counted(claim, apart) if not within(one, days)]
+        return [
+            *(one for one in numbers if one.value not in values and (one.unit or one.value not in years)),
+            *(
+                one
+                for one in days
+                if not self._bears(one) and not (one.parts == (one.year, 0, 0) and one.year in values)
+            ),
+        ]
+
+    def other_units(self, claim: str) -> Iterator[Quantity]:
+        """Yield the numbers that passages hold, but in other units.
+
+        A number without one may leave it to the text around, but not where another column of its table has it.
+        """
+        for one in {(one.value, one.unit): one for one in quantities(claim) if one.unit}.values():
+            same = [other for other in self._numbers if other.value == one.value]
+            if same and not any(
+                other.unit == one.unit or not (other.unit or one.unit in self._units_beside(other)) for other in same
+            ):
+                yield one
+
+    def _units_beside(self, number: Quantity) -> set[str]:
+        at = bisect_right(self._tables, number.start, key=lambda table: table[0]) - 1
+        return self._tables[at][2] if at >= 0 and number.start < self._tables[at][1] else set()
+
     @cached_property
-    def cells(self) -> tuple[Quantity, ...]:
-        """The numbers of tables, with their units."""
-        return tuple(one for row in self._records for cell in row.cells for one in quantities(cell))
+    def _tables(self) -> list[tuple[int, int, set[str]]]:
+        """Where the tables stand, and the units that are in each."""
+        found, at, was_row = list[tuple[int, int, set[str]]](), 0, False
+        for line in self.text.split("\n"):
+            end, is_own = at + len(line), is_row(line)
+            if is_own:
+                start, _, units = found.pop() if was_row else (at, end, set[str]())
+                found.append((start, end, units | {one.unit for one in quantities(line)}))
+            was_row, at = is_own, end + 1
+        return found
 
     @cached_property
     def shapes(self) -> tuple[Shapes, ...]:
@@ -193,12 +254,11 @@ class Passages:
         held = self._held(self.rewritten(claim))
         return self._sentences[held.index(max(held))].text
 
-    def best_clause(self, claim: str) -> str:
-        """Return that clause of the best sentence which holds nearly all that the sentence does; else the sentence."""
-        best, wanted = self.best(claim), frozenset(_grams(self.rewritten(claim), _run(claim)))
-        shares = [(len(wanted.intersection(_grams(part, _run(claim)))), part) for part in clauses(best)]
-        most, part = max(shares, default=(0, best), key=lambda one: one[0])
-        return part if most >= _CLAUSE_SHARE * len(wanted.intersection(_grams(best, _run(claim)))) else best
+    def denies(self, claim: str) -> bool:
+        """Whether the best sentence denies a claim: in a clause that alone holds a word of it."""
+        best, wanted = self.best(claim), frozenset(_terms(self.rewritten(claim), self.language))
+        affirmed, denied = (wanted.intersection(_terms(part, self.language)) for part in scopes(best))
+        return bool(denied - affirmed) if affirmed else denies(best)
 
     def _held(self, claim: str) -> list[float]:
         """Return how much of a claim each sentence holds."""

@@ -8,20 +8,25 @@ See: docs/grounding.md (support).
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
-from indexerd.grounding.bindings import bound, counted, misplaced, moved_against, turned, within
+from indexerd.grounding.bindings import EXACT_KINDS, bound, misplaced, moved_against, turned, within
+from indexerd.grounding.dates import Date, dates
 from indexerd.grounding.passages import Passages
-from indexerd.grounding.polarity import denials, denies, directions, names
-from indexerd.grounding.shapes import CJK, aligned, sentence_of, telling_words
+from indexerd.grounding.polarity import contrary, denials, denies, directions
+from indexerd.grounding.shapes import CJK, Alignment, aligned, sentence_of, telling_words
 from indexerd.grounding.swaps import swapped
-from indexerd.grounding.values import Exact, dates, exacts, part_key, quantities
+from indexerd.grounding.values import Exact, Quantity, exacts, part_key, quantities
 
 _CALENDAR: Final = "calendar"
 # A sentence so alike says the same, or the contrary.
 _ALIKE_FROM: Final = 0.6
-_CONTRARY: Final = {"#yes_no": "polarity", "#code": "names"}
+# What alone is another in a sentence of characters that is otherwise the same is a name.
+_NAMES_ALIKE_FROM: Final = 0.8
+_LONGEST_NAME: Final = 4
+_MOST_WORDS: Final = 3
+_COGNATE: Final = 3
 _DAYS: Final = frozenset((_CALENDAR, "date", "year"))
 _ASKS: Final = re.compile("什么|多少|哪|谁|吗|呢|几|如何|怎么|怎样|为何|是否|何时|何地")
 _QUESTION_FIRST: Final = re.compile(r"(?s)(.*[?？])\s*(\S.*)")
@@ -53,20 +58,26 @@ def question_and_statement(claim: str) -> tuple[str, str]:
 
 def reasons_of(read: Passages, claim: str) -> tuple[Reason, ...]:
     """Return what of a claim is in no passage, or said there of something else."""
-    numbers, days = [*_missing_numbers(read, claim)], [*_missing_dates(read, claim)]
-    others = [name for name in names(claim) if name.lower() not in read.text.lower()]
-    polarity = [*_polarity(read, claim)]
+    numbers, days, units = (
+        [claim[one.start : one.end] for one in found]
+        for found in (_missing_numbers(read, claim), _missing_dates(read, claim), read.other_units(claim))
+    )
+    others = [*read.missing_names(claim)]
+    best = read.best(claim)
+    beside = aligned(sentence_of(0, 0, claim), sentence_of(0, 0, best), _ALIKE_FROM)
+    polarity = [*_polarity(read, claim, [*_opposite(claim, best, beside)])]
     bearing = read.borne(claim)
     elsewhere = () if bearing else misplaced(bound(claim, read.language), read.bound)
-    for one in (*elsewhere, *turned(claim, read.text)):
-        (days if one.kind in _DAYS else numbers).append(claim[one.start : one.end])
+    for one in (*elsewhere, *turned(claim, read.text, read.language)):
+        of_kind = days if one.kind in _DAYS else others if one.kind == "name" else numbers
+        of_kind.append(claim[one.start : one.end])
     mixed = dict[str, list[str]](numbers=numbers, dates=days, names=others, polarity=polarity)
-    for code, written in (*_contrary(read, claim), *swapped(claim, read.shapes, read.language)):
+    for code, written in (*_contrary(read, claim, best, beside), *swapped(claim, read.shapes, read.language)):
         mixed[code] += [written] if not any(written in known for known in mixed[code]) else []
     found = (
         Reason("terms", tuple(_missing_terms(read, claim))),
         Reason("numbers", tuple(dict.fromkeys(numbers))),
-        Reason("units", tuple(_other_units(read, claim))),
+        Reason("units", tuple(units)),
         Reason("dates", tuple(dict.fromkeys(days))),
         Reason("names", tuple(dict.fromkeys(others))),
         Reason("polarity", tuple(dict.fromkeys(polarity))),
@@ -87,42 +98,32 @@ def _missing_terms(read: Passages, claim: str) -> Iterable[str]:
     return bearing.missing if bearing else read.lacking(read.rewritten(statement), read.terms)
 
 
-def _missing_numbers(read: Passages, claim: str) -> Iterable[str]:
+def _missing_numbers(read: Passages, claim: str) -> Iterable[Quantity | Exact]:
+    yield from (one for one in read.missing_values(claim, EXACT_KINDS) if isinstance(one, Quantity))
     days = dates(claim)
-    for number in counted(claim):
-        if number.value not in read.values and not within(number, days):
-            yield claim[number.start : number.end]
-    for one in _missing_exact(read, claim):
-        if one.kind != _CALENDAR and not within(one, days):
-            yield claim[one.start : one.end]
+    yield from (one for one in _missing_exact(read, claim) if one.kind != _CALENDAR and not within(one, days))
 
 
 def _missing_exact(read: Passages, claim: str) -> Iterable[Exact]:
-    held = {one.key for one in exacts(read.text)}
+    held = {one.key for one in exacts(read.text) if one.kind != "rate"}
     held |= {part_key(one.value / 100) for one in quantities(read.text) if one.unit == "%"}
-    return (one for one in exacts(claim) if one.key not in held and one.kind != "rate")
+    return (
+        one
+        for one in exacts(claim)
+        if one.key not in held and one.kind != "rate" and not (one.kind == "code" and _stands_in(one.key, read.text))
+    )
 
 
-def _other_units(read: Passages, claim: str) -> Iterable[str]:
-    for one in quantities(claim):
-        # A table may give the unit in the heading of a column.
-        in_cells = {other.unit for other in read.cells if other.value == one.value and other.unit}
-        units = {other.unit for other in quantities(read.text) if other.value == one.value}
-        units = (units - {""}) | in_cells if in_cells else units
-        if one.unit and units and "" not in units and one.unit not in units:
-            yield claim[one.start : one.end]
+def _stands_in(code: str, text: str) -> bool:
+    return bool(re.search(rf"(?<![\w.]){re.escape(code)}(?![\w.]*\d)", text, re.IGNORECASE))
 
 
-def _missing_dates(read: Passages, claim: str) -> Iterable[str]:
-    known = dates(read.text)
-    yield from (claim[one.start : one.end] for one in dates(claim) if not any(map(one.agrees, known)))
-    for one in _missing_exact(read, claim):
-        # A month within a date is compared with it.
-        if one.kind == _CALENDAR and not within(one, dates(claim)):
-            yield claim[one.start : one.end]
+def _missing_dates(read: Passages, claim: str) -> Iterable[Date | Exact]:
+    yield from (one for one in read.missing_values(claim, EXACT_KINDS) if isinstance(one, Date))
+    yield from (one for one in _missing_exact(read, claim) if one.kind == _CALENDAR)
 
 
-def _polarity(read: Passages, claim: str) -> Iterable[str]:
+def _polarity(read: Passages, claim: str, opposite: Sequence[str]) -> Iterable[str]:
     best = read.best(claim)
     bearing = read.borne(claim)
     if bearing:
@@ -132,9 +133,10 @@ def _polarity(read: Passages, claim: str) -> Iterable[str]:
         ]
         is_denied = bool(own) != bearing.denies
     else:
-        is_denied = denies(claim) != denies(read.best_clause(claim))
-    if is_denied:
-        yield "denial"
+        is_denied = denies(claim) != read.denies(claim)
+    # What is not unsafe is safe.
+    if is_denied != bool(len(opposite) % 2):
+        yield from opposite or ("denial",)
     rises, falls = directions(claim)
     best_rises, best_falls = directions(best)
     is_against = (rises and best_falls and not best_rises) or (falls and best_rises and not best_falls)
@@ -142,14 +144,34 @@ def _polarity(read: Passages, claim: str) -> Iterable[str]:
         yield "direction"
 
 
-def _contrary(read: Passages, claim: str) -> Iterable[tuple[str, str]]:
-    """Give the switches, names of a machine, and rates that stand where the best sentence has others."""
-    best = read.best(claim)
-    found = aligned(sentence_of(0, 0, claim), sentence_of(0, 0, best), _ALIKE_FROM)
-    for left, _ in found.differing if found else ():
-        code = _CONTRARY.get(left.key.partition(" ")[0])
-        if code and claim[left.start : left.end].lower() not in best.lower():
-            yield code, claim[left.start : left.end]
+def _opposite(claim: str, best: str, beside: Alignment | None) -> Iterable[str]:
+    """Give the words that stand where the best sentence, which is alike, has their contrary."""
+    for left, right in (*beside.differing, *beside.replaced) if beside else ():
+        one, other = claim[left.start : left.end], best[right.start : right.end]
+        if left.key.startswith("#yes_no") or (not left.key and contrary(one, other)):
+            yield one
+
+
+def _is_another(read: Passages, mine: str, other: str, alike: float) -> bool:
+    """Whether what alone differs in two sentences is another thing: a name, or what another sentence speaks of."""
+    if CJK.match(mine) and CJK.match(other):
+        return alike >= _NAMES_ALIKE_FROM and max(len(mine), len(other)) <= _LONGEST_NAME
+    words, others = mine.lower().split(), other.lower().split()
+    is_kin = any(one[:_COGNATE] == each[:_COGNATE] for one in words for each in others)
+    is_known = not read.lacking(mine, read.terms)
+    return is_known and not is_kin and max(len(words), len(others)) <= _MOST_WORDS
+
+
+def _contrary(read: Passages, claim: str, best: str, beside: Alignment | None) -> Iterable[tuple[str, str]]:
+    """Give the names, also of a machine, and rates that stand where the best sentence has others."""
+    for left, _ in beside.differing if beside else ():
+        if left.key == "#code" and claim[left.start : left.end].lower() not in best.lower():
+            yield "names", claim[left.start : left.end]
+    if beside and beside.is_even and len(beside.replaced + beside.differing) == 1:
+        for left, right in beside.replaced:
+            mine, other = claim[left.start : left.end], best[right.start : right.end]
+            if _is_another(read, mine, other, beside.alike):
+                yield "names", mine
     rates = {one.key for one in exacts(best) if one.kind == "rate"}
     for one in exacts(claim):
         if one.kind == "rate" and rates and one.key not in rates:

@@ -11,12 +11,11 @@ See: docs/grounding.md (support).
 import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from itertools import zip_longest
 from typing import Final, NamedTuple
 
 from indexerd.grounding.sentences import is_row
 from indexerd.grounding.shapes import CJK, Part, Said, Token, same
-from indexerd.grounding.values import Quantity, quantities
+from indexerd.grounding.values import Quantity, heading_and_unit, quantities
 
 
 class Record(NamedTuple):
@@ -40,8 +39,7 @@ _MAX_CELLS: Final = 16
 _FENCE: Final = re.compile(r" {0,3}(?:```|~~~)")
 _RULE: Final = re.compile(r"[\s|:-]*-[\s|:-]*")
 _BAR: Final = re.compile(r"(?<!\\)\|")
-_UNIT: Final = re.compile(r"[(（\[]\s*([^\d\s)）\]]{1,12})\s*[)）\]]")
-_NUMBER: Final = re.compile(r"[\d.,]+")
+_NUMBER: Final = re.compile(r"\s*[\d.,]+\s*")
 _LINK: Final = re.compile(r"!?\[([^\]\n]{0,500})\]\([^)\n]{0,500}\)")
 _ITEM: Final = re.compile(
     r"\s*(?:[-*+•]|\d{1,3}[.)])\s+(?P<name>[^:：=|]{1,60}?)[*_`]*\s*(?:[:：=]|\s[–—-]\s)[*_`]*\s*(?P<value>\S.*)"
@@ -53,8 +51,27 @@ _PARTS: Final = re.compile(r"[{},]\s*(?=[\"'\w.-]+\s*[:=])")
 _SECTION: Final = re.compile(r"\s*\[+(?P<name>[^\]]{1,60})\]+\s*$")
 
 
+@lru_cache(maxsize=64)
+def stated(text: str) -> str:
+    """Return a text with the units that the headings of columns give beside the numbers of these."""
+    lines, units = text.split("\n"), list[str]()
+    for at, line in enumerate(lines):
+        if not is_row(line):
+            units = []
+        elif at + 1 < len(lines) and _RULE.fullmatch(lines[at + 1]) and is_row(lines[at + 1]):
+            units = [heading_and_unit(cell)[1] for cell in _cells(line)]
+        elif any(units):
+            edge = line.lstrip().startswith("|")
+            cells = _BAR.split(line)
+            for number, unit in enumerate(units[: len(cells) - edge], edge):
+                if unit and _NUMBER.fullmatch(cells[number]):
+                    cells[number] = f"{cells[number].rstrip()} {unit} "
+            lines[at] = "|".join(cells)
+    return "\n".join(lines)
+
+
 def records(text: str) -> tuple[Record, ...]:
-    """Return the records of a text, in order."""
+    """Return the records of a text that is `stated`, in order."""
     found, lines, block, fenced = list[Record](), text.split("\n"), 0, False
     for at, line in enumerate(lines):
         if _FENCE.match(line):
@@ -81,21 +98,15 @@ def _table(lines: list[str], block: int) -> Iterator[Record]:
         rows.append(line)
     has_columns = len(rows) > 1 and bool(_RULE.fullmatch(rows[1]))
     headings = _cells(rows[0]) if has_columns else ()
-    columns = tuple(_UNIT.sub("", heading).strip() or heading for heading in headings)
-    units = [match[1] if (match := _UNIT.search(column)) else "" for column in headings]
+    columns = tuple(heading_and_unit(heading)[0] for heading in headings)
     for row in rows[2 * has_columns :]:
-        cells = tuple(_with_unit(*pair) for pair in zip_longest(_cells(row), units, fillvalue=""))
+        cells = _cells(row)
         if len(cells) > 1 and not _RULE.fullmatch(row):
             yield Record((block,), cells, columns if len(columns) == len(cells) else ())
 
 
 def _cells(row: str) -> tuple[str, ...]:
     return tuple(_plain(cell) for cell in _BAR.split(row.strip().removeprefix("|").removesuffix("|"))[:_MAX_CELLS])
-
-
-def _with_unit(cell: str, unit: str) -> str:
-    """Return a cell with the unit that its column gives in brackets."""
-    return f"{cell} {unit}" if unit and _NUMBER.fullmatch(cell) else cell
 
 
 def _plain(cell: str) -> str:
@@ -133,7 +144,7 @@ _HAN_JOINS: Final = re.compile(
 _COGNATE: Final = 3
 _NO: Final = re.compile(r"no|none|never|false|off|否|无|不|[✗✘×x❌]", re.IGNORECASE)
 _SWITCH: Final = re.compile(rf"{_NO.pattern}|yes|always|true|on|是|有|[✓✔✅]", re.IGNORECASE)
-_NO_SWITCHES: Final = frozenset(("allow", "allows", "allowed", "permitted"))
+_NO_SWITCHES: Final = frozenset(("allow", "allows", "allowed", "permitted", "after", "before", "maximum", "minimum"))
 
 
 class Bearing(NamedTuple):
@@ -186,15 +197,16 @@ class _Reader:
         self.said, self._language = said, language
         # Where no passage has a number with its unit, a table may leave the unit to its heading.
         claimed = {(one.value.value, one.value.unit) for one in said.values if isinstance(one.value, Quantity)}
-        self._numbers = {value for value, _ in claimed} - {
+        given = {
             one.value
             for one in quantities(passages.text)
             if one.unit and ((one.value, one.unit) in claimed or (one.value, "") in claimed)
         }
+        self._numbers = {(value, unit) for value, unit in claimed if value not in given}
 
     def states(self, row: Record) -> bool:
         """Whether the claim has two cells of a record, or one and its column, or one and a column of yes and no."""
-        stated = [at for at, cell in enumerate(row.cells) if self._says(cell)]
+        stated = [at for at, cell in enumerate(row.cells) if self._says(cell, row)]
         named = list(self.named(row))
         is_named = any((row.columns[at], row.cells[at]) in named for at in stated if at and row.columns)
         return len(stated) > 1 or (bool(stated) and (is_named or any(_SWITCH.fullmatch(cell) for _, cell in named)))
@@ -203,11 +215,15 @@ class _Reader:
         """Yield the columns that the claim names, with their cells."""
         return (pair for pair in zip(row.columns, row.cells, strict=False) if self._says(pair[0]))
 
-    def _says(self, text: str) -> bool:
+    def _says(self, text: str, row: Record | None = None) -> bool:
         part = _whole_part(text, self._language)
         part = part._replace(words=part.words - _JOINS or part.words)
+        if part and self.said.share(part) == 1:
+            return True
+        # What has a unit in another column has not left it to its heading.
+        units = {one.unit for cell in (row.cells if row else ()) for one in quantities(cell)} - {""}
         numbers = {one.value.value for one in part.values if isinstance(one.value, Quantity)}
-        return bool(part) and (self.said.share(part) == 1 or not numbers.isdisjoint(self._numbers))
+        return any(value in numbers and unit not in units for value, unit in self._numbers)
 
 
 def _missing_words(said: Said, held: frozenset[str], rows: Iterable[Record]) -> Iterator[str]:

@@ -17,8 +17,9 @@ from typing import Final, NamedTuple
 
 from indexerd.analysis import analyze_query
 from indexerd.analysis.query import STOP_WORDS
+from indexerd.grounding.dates import Date, dates
 from indexerd.grounding.polarity import denials, switches
-from indexerd.grounding.values import Date, Quantity, dates, exacts, quantities, versions
+from indexerd.grounding.values import Quantity, exacts, quantities, versions
 
 
 class Token(NamedTuple):
@@ -83,6 +84,12 @@ WORD: Final = re.compile(
 CJK: Final = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
 _FUNCTION: Final = STOP_WORDS | frozenset(
     "的地得了是在和与及或着过也都就又还很将被把为以于从到对向由让给而但并则且等这那此其"
+)
+
+
+# What joins two of a list: one word may stand behind the first.
+_LISTED: Final = re.compile(
+    r"(?:\s\w+)?[\s,，、&]*(?:\s(?:and|or)\s|[,，、&和与及])\s*(?:the\s+|both\s+)?", re.IGNORECASE
 )
 
 
@@ -286,6 +293,17 @@ class Said:
 
     def written(self, part: Part) -> str:
         """Return a part as this text writes it."""
+        start, end = self._place(part)
+        return self.text[start:end] or part.characters
+
+    def lists(self, one: Part, other: Part) -> bool:
+        """Whether this says the same of two parts: `the api and the db`."""
+        (start, end), (start_other, end_other) = sorted((self._place(one), self._place(other)))
+        return start < end and start_other < end_other and bool(_LISTED.fullmatch(self.text, end, start_other))
+
+    def _place(self, part: Part) -> tuple[int, int]:
         spans = [(one.start, one.end) for one in self.values for other in part.values if same(other, one)]
         spans = spans or [(start, end) for start, end, stem in self.words if stem in part.words]
-        return self.text[spans[0][0] : spans[-1][1]] if spans else part.characters
+        if part.characters and (at := self.text.casefold().find(part.characters)) >= 0:
+            spans = [(at, at + len(part.characters))]
+        return (spans[0][0], spans[-1][1]) if spans else (0, 0)

@@ -4,7 +4,7 @@ Owns: which sentences and records stand beside each other, what is in the same p
     claims mix them.
 Knows nothing of: scores, bands, reasons.
 Invariants: 1. what one sentence or record holds together is never mixed. 2. a claim that speaks of both sides in one
-    place mixes nothing.
+    place mixes nothing, unless it lists them.
 Purity: pure.
 See: docs/grounding.md (values).
 """
@@ -194,8 +194,9 @@ def _told(said: Said, pair: tuple[Part, Part]) -> Iterator[tuple[str, str]]:
 def _mixed(said: Said, beside: Beside) -> Iterator[tuple[Part, Part]]:
     held = [(said.share(place.one), said.share(place.other)) for place in beside.places]
     for at, to in permutations(range(len(held)), 2):
-        is_mixed = held[at][0] >= _MOST and held[to][1] >= _MOST and not held[at][1] and not held[to][0]
-        if is_mixed and said.shared(beside.one, beside.other) >= _MOST:
+        is_mixed = held[at][0] >= _MOST and held[to][1] >= _MOST and not held[at][1]
+        is_other = is_mixed and (not held[to][0] or said.lists(*beside.places[to]))
+        if is_other and said.shared(beside.one, beside.other) >= _MOST:
             yield beside.places[at].one, beside.places[to].other
 
 

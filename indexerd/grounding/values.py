@@ -1,6 +1,6 @@
-"""What a text says exactly: quantities with units, dates, versions, times of day, parts, places in an order.
+"""What a text says exactly: quantities with units, versions, times of day, parts, places in an order.
 
-Owns: reading numbers (thousands marks, percent, currency, ranges, magnitudes, number words, Chinese numerals), dates,
+Owns: reading numbers (thousands marks, percent, currency, ranges, magnitudes, number words, Chinese numerals),
     versions, and what is right to the letter or wrong, from English and Chinese text.
 Knows nothing of: claims, evidence, scores.
 Invariants: 1. a value's span is where its text stands. 2. equal values in other notations compare equal.
@@ -9,7 +9,6 @@ See: docs/grounding.md (values).
 """
 
 import re
-from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -33,34 +32,14 @@ class Quantity:
     end: int
 
 
-@dataclass(frozen=True, slots=True)
-class Date:
-    """A calendar date, or as much of one as was written; 0 where it was not."""
-
-    year: int
-    month: int
-    day: int
-    start: int
-    end: int
-
-    def agrees(self, other: "Date") -> bool:
-        """Whether both can be the same day, and say at least one part alike."""
-        pairs = tuple(zip(self.parts, other.parts, strict=True))
-        return all(not a or not b or a == b for a, b in pairs) and any(a and a == b for a, b in pairs)
-
-    @property
-    def parts(self) -> tuple[int, int, int]:
-        """Year, month and day."""
-        return self.year, self.month, self.day
-
-
 _MAGNITUDES: Final = {
     "thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12, "mn": 1e6, "bn": 1e9, "dozen": 12.0,
     "百": 1e2, "千": 1e3, "万": 1e4, "萬": 1e4, "亿": 1e8, "億": 1e8, "万亿": 1e12,
 }  # fmt: skip
 # How units are written, by the one name under which they are compared.
 _WRITTEN: Final = {
-    "%": "% | percent | per cent | percentage points | ％",
+    "%": "% | percent | per cent | ％",
+    "pp": "percentage points | percentage point | 个百分点",
     "‰": "‰",
     "kg": "kg | kilograms | kilogram | 公斤 | 千克",
     "g": "g | grams | 克",
@@ -79,11 +58,14 @@ _WRITTEN: Final = {
     "wk": "weeks | week | 周",
     "mo": "months | month | 个月",
     "y": "years | year | 年 | 岁",
-    "KB": "kb",
+    "Kb": "Kb | kbit | kbps",
+    "Mb": "Mb | mbit | mbps",
+    "Gb": "Gb | gbit | gbps",
+    "KB": "kb | KBps",
     "KiB": "kib",
-    "MB": "mb",
+    "MB": "mb | MBps",
     "MiB": "mib",
-    "GB": "gb",
+    "GB": "gb | GBps",
     "GiB": "gib",
     "TB": "tb",
     "B": "bytes | 字节",
@@ -99,6 +81,7 @@ _WRITTEN: Final = {
     "个": "个",
     "次": "次 | times",
 }
+# A bit is told from a byte by how its letters are written, if both are.
 _UNITS: Final = {word: unit for unit, written in _WRITTEN.items() for word in written.split(" | ")}
 
 
@@ -117,6 +100,16 @@ _QUANTITY: Final = re.compile(
     re.IGNORECASE,
 )
 _UNIT: Final = re.compile(rf"[\s-]?(?P<unit>{_either(_UNITS)})", re.IGNORECASE)
+# What the heading of a column ends with, if it says what its numbers are counted in.
+_IN_HEADING: Final = re.compile(
+    rf"[(（\[]\s*(?P<inside>[^\d\s)）\]]{{1,12}})\s*[)）\]]"
+    rf"|(?:\s*[,，/:：]\s*|(?<=[\u3400-\u9fff])(?=[千万亿]))(?P<behind>[千万亿]{{0,2}}(?:{_either(_UNITS)}))\s*$"
+    rf"|(?<=\S\s)(?P<last>{_either(_UNITS)})\s*$",
+    re.IGNORECASE,
+)
+# The 1990s are no seconds.
+_DECADE: Final = re.compile(r"\b(?:the|late|early|mid)[\s-]+[12]\d\d0s$", re.IGNORECASE)
+_DECADE_CHARS: Final = 6
 _MINUS: Final = re.compile(r"(?:\b(?:minus|negative)\s|负|零下)$", re.IGNORECASE)
 _HAN_SHARE: Final = re.compile(r"百分之(?P<han>[零〇一二三四五六七八九两十百]+)")
 _RANGE: Final = re.compile(r"\s?(?:-|–|—|~|～|至|到|to|and)\s?", re.IGNORECASE)
@@ -132,10 +125,15 @@ _SMALL: Final = {word: float(value) for value, word in enumerate(_TEENS.split())
 _WORD_NUMBER: Final = re.compile(
     rf"\b(?:{'|'.join(_SMALL)})(?:[\s-](?:{'|'.join(_SMALL)}|hundred|thousand|million|billion|and))*\b", re.IGNORECASE
 )
+# Once is a number only where it says how often; else it is when.
+_TIMES: Final = re.compile(r"\bonce(?=\s+(?:an?|per|every|each)\b)|\b(?:twice|thrice)\b", re.IGNORECASE)
+_HOW_OFTEN: Final = {"once": 1.0, "twice": 2.0, "thrice": 3.0}
 _HAN_DIGITS: Final = {han: float(value) for value, han in enumerate("零一二三四五六七八九")} | {"〇": 0.0, "两": 2.0}
 _HAN_STEPS: Final = {"十": 10.0, "百": 100.0, "千": 1000.0}
 _COUNTED: Final = frozenset("个名人次年天元周月日秒岁倍页条")
-_HAN_NUMBER: Final = re.compile(r"[零〇一二三四五六七八九两十百千]+(?:万|亿)?[零〇一二三四五六七八九两十百千]*")
+_HAN_NUMBER: Final = re.compile(
+    r"(?<![哪某每同])[零〇一二三四五六七八九两十百千]+(?:万|亿)?[零〇一二三四五六七八九两十百千]*"
+)
 
 
 @lru_cache(maxsize=4096)
@@ -152,6 +150,14 @@ def quantities(text: str) -> tuple[Quantity, ...]:
     return tuple(sorted(found, key=lambda one: one.start))
 
 
+def heading_and_unit(heading: str) -> tuple[str, str]:
+    """Part the heading of a column into what it is of and the unit of its numbers, which may be empty."""
+    match = _IN_HEADING.search(heading)
+    if match is None or match["last"]:
+        return heading, match[0].strip() if match else ""
+    return (heading[: match.start()] + heading[match.end() :]).strip() or heading, match["inside"] or match["behind"]
+
+
 def _signed(one: Quantity, text: str) -> Quantity:
     """Turn the sign of a number that a word makes negative."""
     if _MINUS.search(text, max(0, one.start - 10), one.start):
@@ -161,14 +167,19 @@ def _signed(one: Quantity, text: str) -> Quantity:
 
 def _quantity(match: "re.Match[str]") -> Quantity:
     digits = re.sub(r"[,\u2009\u202f']", "", match["number"]).replace("−", "-")
-    unit = match["unit"] or match["before"] or ""
+    is_decade = _DECADE.search(match.string, max(0, match.start() - _DECADE_CHARS), match.end())
+    unit = "" if is_decade else match["unit"] or match["before"] or ""
     value = float(digits) * _MAGNITUDES.get((match["magnitude"] or "").lower(), 1.0)
     start = match.start("before") if match["before"] else match.start("number")
-    return Quantity(value, _UNITS.get(unit.lower(), ""), start, match.end())
+    return Quantity(value, _unit(unit), start, match.end())
+
+
+def _unit(written: str) -> str:
+    return _UNITS.get(written) or _UNITS.get(written.lower(), "")
 
 
 def _spelled(text: str) -> list[Quantity]:
-    found = []
+    found = [Quantity(_HOW_OFTEN[match[0].lower()], "次", *match.span()) for match in _TIMES.finditer(text)]
     for match in _WORD_NUMBER.finditer(text):
         value = _spelled_value(re.split(r"[\s-]+", match[0].lower()))
         # "one" is mostly a pronoun.
@@ -204,7 +215,7 @@ def _han(text: str) -> list[Quantity]:
 def _unit_at(text: str, number: "re.Match[str]") -> tuple[str, int, int]:
     """Return the unit that follows a number, the number's place, and the end of both."""
     unit = _UNIT.match(text, number.end())
-    return _UNITS[unit["unit"].lower()] if unit else "", number.start(), unit.end() if unit else number.end()
+    return _unit(unit["unit"]) if unit else "", number.start(), unit.end() if unit else number.end()
 
 
 def han_value(digits: str) -> float:
@@ -220,44 +231,6 @@ def han_value(digits: str) -> float:
         else:
             total, part, digit = total + (part + digit) * _MAGNITUDES[han], 0.0, 0.0
     return total + part + digit
-
-
-_MONTH_NAMES: Final = (
-    "january jan", "february feb", "march mar", "april apr", "may", "june jun", "july jul", "august aug",
-    "september sep sept", "october oct", "november nov", "december dec",
-)  # fmt: skip
-_MONTHS: Final = {name: number for number, names in enumerate(_MONTH_NAMES, 1) for name in names.split()}
-_MONTH: Final = "|".join(sorted(_MONTHS, key=len, reverse=True))
-_NAMED: Final = rf"(?P<name>{_MONTH})\b\.?"
-_DAY: Final = r"(?P<d>\d{1,2})(?:st|nd|rd|th)?"
-_YEAR: Final = r"(?P<y>\d{4})"
-_DATES: Final = tuple(
-    re.compile(pattern, re.IGNORECASE)
-    for pattern in (
-        rf"(?<!\d){_YEAR}[-/.](?P<m>\d{{1,2}})[-/.](?P<d>\d{{1,2}})(?!\d)",
-        rf"{_YEAR}\s?年(?:\s?(?P<m>\d{{1,2}})\s?月(?:\s?(?P<d>\d{{1,2}})\s?[日号])?)?",
-        r"(?<!年)(?<!\d)(?P<m>\d{1,2})\s?月(?:\s?(?P<d>\d{1,2})\s?[日号])",
-        rf"\b{_DAY}(?:\s+of)?\s+{_NAMED}(?:,?\s+{_YEAR})?",
-        rf"\b{_NAMED}\s+{_DAY}\b(?!\d)(?:,?\s+{_YEAR})?",
-        rf"\b{_NAMED},?\s+{_YEAR}\b",
-    )
-)
-
-
-@lru_cache(maxsize=4096)
-def dates(text: str) -> tuple[Date, ...]:
-    """Return the dates of a text in order; a bare year is a number, not a date."""
-    found: list[Date] = []
-    for pattern in _DATES:
-        for match in pattern.finditer(text):
-            parts = match.groupdict()
-            at = bisect_left(found, match.start(), key=lambda one: one.start)
-            before, behind = found[max(at - 1, 0) : at], found[at : at + 1]
-            if all(one.end <= match.start() for one in before) and all(match.end() <= one.start for one in behind):
-                month = _MONTHS[parts["name"].lower()] if parts.get("name") else int(parts.get("m") or 0)
-                day, year = int(parts.get("d") or 0), int(parts.get("y") or 0)
-                found.insert(at, Date(year, month, day, match.start(), match.end()))
-    return tuple(found)
 
 
 # Digits with at least two full stops, or with `v` or a word for it in front.
@@ -277,7 +250,7 @@ class Exact(NamedTuple):
     """Something written that is right to the letter or wrong.
 
     Attributes:
-        kind: What it can be put in the place of; `calendar`: a month or a day of the week; `rate`: what
+        kind: What it can be put in the place of; `calendar`: a day of the week; `rate`: what
             something is counted by, which may go without saying.
         key: Equal for two ways to write the same.
     """
@@ -297,14 +270,14 @@ _CLOCK: Final = re.compile(
 )
 _LATE: Final = frozenset(("下午", "晚上", "每晚", "傍晚"))
 _CODES: Final = re.compile(
-    r"(?<![\w.])(?:v?\d+(?:\.\d+){2,}|0x[0-9a-f]+|\d+(?:\.\d+)?e[+-]?\d+)(?![\w])", re.IGNORECASE
+    r"(?<![\w.])(?P<code>v?\d+(?:\.\d+){2,}|0x[0-9a-f]+|\d+(?:\.\d+)?e[+-]?\d+)(?![\w])", re.IGNORECASE
 )
-_CALENDAR: Final = re.compile(
-    r"\b(?:(?:mon|tues|wednes|thurs|fri|satur|sun)days?"
-    r"|january|february|march|april|june|july|august|september|october|november|december)\b"
-    r"|(?:星期|周)[一二三四五六日天]",
-    re.IGNORECASE,
+# Behind a name, or a word for an edition or a part of a text, 2.10 is not 2.1.
+_NUMBERED: Final = re.compile(
+    r"(?:\b(?:[A-Z][\w+#-]*|(?:[Vv]ersion|[Rr]elease|section|chapter)(?: is| was|:)?)[ -]|版本?[是为]?\s?|\b(?=v))"
+    r"(?P<code>v?\d+\.\d+)(?![\w.]*\d)|(?<![A-Za-z0-9.])(?P<before>\d+\.\d+)(?=\s?版)"
 )
+_CALENDAR: Final = re.compile(r"\b(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)days?\b|(?:星期|周)[一二三四五六日天]")
 _PARTS: Final = {
     "half": 1 / 2, "a third": 1 / 3, "one third": 1 / 3, "two thirds": 2 / 3, "a quarter": 1 / 4, "one quarter": 1 / 4,
     "three quarters": 3 / 4, "a fifth": 1 / 5, "one fifth": 1 / 5, "a tenth": 1 / 10, "one tenth": 1 / 10,
@@ -331,6 +304,14 @@ _ORDER: Final = re.compile(
 _SPAN: Final = re.compile(
     r"\b(?:an?|one|1)[ -](?P<unit>minute|hour|week|month|year|decade|century|day|night|quarter)\b", re.IGNORECASE
 )
+_RATES: Final = {
+    "hourly 每小时": "hour", "daily 每天 每日": "day", "weekly 每周": "week", "monthly 每月 每个月": "month",
+    "quarterly 每季度": "quarter", "yearly annually 每年": "year",
+}  # fmt: skip
+_RATE_OF: Final = {word: unit for words, unit in _RATES.items() for word in words.split()}
+_OFTEN: Final = re.compile(
+    rf"\b(?:every|each|per) (?P<unit>{'|'.join(_RATES.values())})\b|{'|'.join(_RATE_OF)}", re.IGNORECASE
+)
 # After a number, or one of these words, an hour is what something is counted by.
 _RATE: Final = re.compile(r"(?:\d|\b(?:once|twice|times|half|per|cost|costs)\b)[^.,;:!?]*$", re.IGNORECASE)
 _CLAUSE: Final = 60
@@ -341,21 +322,27 @@ _ANY: Final = frozenset(("day", "night", "quarter"))
 def exacts(text: str) -> tuple[Exact, ...]:
     """Return what of a text has to be the same in a source."""
     found = [Exact("clock", _clock_key(match), *match.span()) for match in _CLOCK.finditer(text)]
-    found += [Exact("code", match[0].lower().removeprefix("v"), *match.span()) for match in _CODES.finditer(text)]
+    found += [
+        Exact("code", match[match.lastgroup].lower().removeprefix("v"), *match.span(match.lastgroup))
+        for match in _codes(text)
+        if match.lastgroup
+    ]
     found += [
         Exact("part", part_key(_PARTS[match[0].lower().replace("-", " ")]), *match.span())
         for match in _PART.finditer(text)
     ]
-    # March is a walk, too, and may a verb: a month is written large.
     found += [
-        Exact("calendar", match[0].lower().removesuffix("s"), *match.span())
-        for match in _CALENDAR.finditer(text)
-        if not match[0][0].islower()
+        Exact("calendar", match[0].lower().removesuffix("s"), *match.span()) for match in _CALENDAR.finditer(text)
     ]
     parts = {one.start for one in found if one.kind == "part"}
     found += [one for one in _orders(text) if one.start - len("a ") not in parts]
     found += _time_spans(text)
     return tuple(sorted(found, key=lambda one: one.start))
+
+
+def _codes(text: str) -> "Iterator[re.Match[str]]":
+    yield from _CODES.finditer(text)
+    yield from (match for match in _NUMBERED.finditer(text) if not _UNIT.match(text, match.end()))
 
 
 def part_key(share: float) -> str:
@@ -380,6 +367,9 @@ def _time_spans(text: str) -> Iterator[Exact]:
         # One day is any.
         if is_rate or match["unit"].lower() not in _ANY:
             yield Exact("rate" if is_rate else "span", f"1 {match['unit'].lower()}", *match.span())
+
+    for match in _OFTEN.finditer(text):
+        yield Exact("rate", f"1 {match['unit'] or _RATE_OF[match[0].lower()]}".lower(), *match.span())
 
 
 def _clock_key(match: "re.Match[str]") -> str:

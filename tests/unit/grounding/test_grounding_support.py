@@ -240,3 +240,83 @@ def test_a_turn_of_what_is_said_is_named(claim, passage, code):
 def test_what_only_joins_a_name_and_a_value_is_not_missing(claim, passage):
     """Verbs, measures of how many, and the unit of a column."""
     assert support_of(claim, [passage]).band == "supported"
+
+
+SIGNED = "The report of 7 June 2024 was signed. Meals are paid."
+MEETING = "会议于2024年5月12日召开，员工参加。"
+RETENTION = "Logs are kept for 30 days.\n\n```yaml\nlogs_timeout: 30s\n```"
+REFUNDS = "Refunds are paid within 14 days, but shipping costs are not refunded."
+HELMET = "Although it is not required, a helmet is recommended."
+TAXI = "员工可以报销打车费用，但不能报销停车费。"
+BUDGETS = "| 部门 | 预算（万元） | 人数 |\n|---|---|---|\n| 市场 | 120 | 8 |\n| 研发 | 300 | 25 |"
+DISKS = "| Host | Disk, GB | RAM, GB |\n|---|---|---|\n| alpha | 500 | 16 |\n| beta | 900 | 32 |"
+SEATS = "| Plan | Seats | Budget |\n|---|---|---|\n| Small | 4 | 100 EUR |\n| Big | 20 | 900 EUR |"
+OWNERS = "| Service | Port | Owner |\n|---|---|---|\n| api | 8080 | Anna |\n| db | 5432 | Bert |\n| web | 80 | Anna |"
+STATED = "Anna owns the api service. Bert owns the db service."
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "passage"),
+    [
+        ("The report was signed in 2024.", "Meals are paid up to 2024 yuan.", SIGNED),
+        ("The report was signed on June 7.", "Meals are paid up to 7 dollars.", SIGNED),
+        ("The report was signed in June.", "The report was signed in July.", SIGNED),
+        ("The report was signed on 2024-06-07.", "The report has 7 pages.", SIGNED),
+        ("会议在2024年5月12日召开。", "会议有12人参加。", MEETING),
+        ("It ends on 2024-01-31.", "It ends on 2024-01-30.", "It ends on January 31st, 2024."),
+        ("It ends on 31.01.2024.", "It ends on 30.01.2024.", "It ends on 31 January 2024."),
+        ("It ends on 1/31/2024.", "It ends on 1/30/2024.", "It ends on 31 January 2024."),
+        ("The deadline is 2024-01.", "The deadline is 2024-02.", "The deadline is in January 2024."),
+        ("The deadline is in June.", "The deadline is in July.", "The deadline is 2024-06-07."),
+        ("Logs are kept for 30 days.", "Logs are kept for 30 minutes.", RETENTION),
+        ("Refunds are paid within 14 days.", "Refunds are not paid within 14 days.", REFUNDS),
+        ("Shipping costs are not refunded.", "Shipping costs are refunded.", REFUNDS),
+        ("A helmet is recommended.", "A helmet is required.", HELMET),
+        ("员工可以报销打车费用。", "员工不能报销打车费用。", TAXI),
+        ("员工不能报销停车费。", "员工可以报销停车费。", TAXI),
+        ("市场的预算是120万元。", "市场的预算是120元。", BUDGETS),
+        ("研发的预算为300万元。", "研发的预算为25万元。", BUDGETS),
+        ("The disk of alpha has 500 GB.", "The disk of alpha has 16 GB.", DISKS),
+        ("The Small plan has a budget of 100 EUR.", "The Small plan has a budget of 4 EUR.", SEATS),
+        ("The Small plan has 4 seats.", "The Small plan costs 4 EUR.", SEATS),
+        ("Anna owns api and web.", "Anna owns api and db.", OWNERS),
+        ("Anna owns the api and Bert owns the db.", "Bert owns db and web.", OWNERS),
+        ("Anna owns the api service, Bert the db service.", "Anna owns api and db.", STATED),
+        ("Use version 2.10 of the library.", "Use version 2.1 of the library.", "Use version 2.10 of the library."),
+        ("It needs Python 3.1.", "It needs Python 3.10.", "It needs Python 3.1."),
+        ("Release v2.10 is supported.", "Release v2.1 is supported.", "Release v2.10 is supported."),
+        ("The price is 2.50 dollars.", "The price is 2.05 dollars.", "The price is 2.5 dollars."),
+        ("The job runs two times a day.", "The job runs once a day.", "The job runs twice a day."),
+        ("Interest is paid every month.", "Interest is paid yearly.", "Interest is paid monthly."),
+        ("Rates rose by 3 percentage points.", "Rates rose by 3 %.", "Rates rose by 3 percentage points."),
+        ("利率上升了3个百分点。", "利率上升了3%。", "利率上升了3个百分点。"),
+        ("Use it if x > 5.", "Use it if x < 5.", "Use it if x > 5."),
+        ("The file has 5 mb.", "The file has 5 Mb.", "The file has 5 MB."),
+        ("The link carries 100 Mbps.", "The link carries 100 MB/s.", "The link carries 100 Mb/s."),
+        ("Wash your hands before the meal.", "Wash your hands after the meal.", "Wash your hands before the meal."),
+        ("No more than 5 people may attend.", "At least 5 people may attend.", "At most 5 people may attend."),
+        ("The vote needs at least 50 %.", "The vote needs at most 50 %.", "The vote needs 50 % or more."),
+        ("价格在100元以下。", "价格在100元以上。", "价格在100元以下。"),
+        ("Open from 09:00 to 17:00.", "Open from 17:00 to 09:00.", "Open from 09:00 to 17:00."),
+        ("Flights go from Rome to Oslo.", "Flights go from Oslo to Rome.", "Flights go from Rome to Oslo every day."),
+        ("Flights go to Oslo from Rome.", "Flights go to Rome from Oslo.", "Flights go from Rome to Oslo every day."),
+        ("列车从上海开往北京。", "列车从北京开往上海。", "列车从上海开往北京。"),
+        ("王小明负责所有费用的审批和支付。", "王大明负责所有费用的审批和支付。", "王小明负责所有费用的审批和支付。"),
+        (
+            "Contractors sign a form.",
+            "Contractors receive a laptop.",
+            "Contractors sign a form on the first day. Employees receive a laptop.",
+        ),
+        (
+            "Staff pay for parking.",
+            "Visitors pay for parking.",
+            "Visitors enter by the north gate. Staff pay for parking.",
+        ),
+        ("The water is not safe to drink.", "The water is safe to drink.", "The water is unsafe to drink."),
+        ("The answer is incomplete.", "The answer is complete.", "The answer is incomplete."),
+    ],
+)
+def test_what_is_turned_is_told_from_what_is_said_otherwise(right, wrong, passage):
+    """Parts of dates, units, columns, limits, ways, contraries: the one claim holds in another notation or order."""
+    assert support_of(right, [passage]).band == "supported"
+    assert support_of(wrong, [passage]).band != "supported"

@@ -2,8 +2,9 @@
 
 import pytest
 
+from indexerd.grounding.dates import dates
 from indexerd.grounding.polarity import denies, directions, names
-from indexerd.grounding.values import dates, exacts, quantities
+from indexerd.grounding.values import exacts, quantities
 
 
 def read(text):
