@@ -167,7 +167,8 @@ class _Hearers:
         building = status["state"] == "building" or status["reconciled_age_s"] is None
         progress = status["progress"]
         done = f" ({progress['done']} of {progress['total']} files)" if isinstance(progress, dict) else ""
-        whole = f"{status['documents']} documents, generation {status['generation']}"
+        documents = status["documents"]
+        whole = f"{documents} document{'' if documents == 1 else 's'}, generation {status['generation']}"
         self._manager.say(STATUS=f"building the index{done}" if building else whole)
         hearer = self._on_progress if building else self._on_ready
         if hearer is not None:

@@ -12,7 +12,7 @@ See: docs/agents.md (revisions).
 import json
 from collections import deque
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from indexerd.agents.instructions import INSTRUCTIONS
 from indexerd.agents.schemas import Json, listed
@@ -33,7 +33,7 @@ _MAX_DEPTH = 64
 _MAX_BATCH = 64
 # Lists change with the program only; results with every save.
 _LIST_TTL_MS = 300_000
-# Fields of a listed tool that older revisions do not have, by the first that does.
+# Fields of what is listed, and of the server, that older revisions do not have, by the first that does.
 _SINCE = {"annotations": "2025-03-26", "title": "2025-06-18", "outputSchema": "2025-06-18"}
 _CODE = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=dict)
 
@@ -193,10 +193,9 @@ class Session:
 
     def _legacy(self, version: str, method: str, params: Params) -> Json:
         result = self._methods(method, _NO_RESOURCE)(params)
-        if method == "tools/list":
-            gone = {name for name, since in _SINCE.items() if version < since}
-            tools = [{name: field for name, field in tool.items() if name not in gone} for tool in listed()]
-            return {"tools": tools}
+        if method.endswith("/list"):
+            ((name, entries),) = result.items()
+            return {name: [_known_to(version, entry) for entry in cast("list[Json]", entries)]}
         if version < _SINCE["outputSchema"]:
             result.pop("structuredContent", None)
         return result
@@ -206,7 +205,8 @@ class Session:
         if not isinstance(wanted, str):
             raise _Refused(_PARAMS, "initialize needs protocolVersion")
         self._settled = wanted if wanted in HANDSHAKE else HANDSHAKE[0]
-        return {"protocolVersion": self._settled, "serverInfo": self._about, **self._introduction()}
+        about = _known_to(self._settled, self._about)
+        return {"protocolVersion": self._settled, "serverInfo": about, **self._introduction()}
 
     def _introduction(self) -> Json:
         return {"capabilities": {"tools": {}, "resources": {}}, "instructions": INSTRUCTIONS}
@@ -258,6 +258,11 @@ _TEMPLATE: Json = {
     "title": "A document",
     "description": f"The present text of a document, as in {address('guide/setup.md')}; lines of it with #L12-L18.",
 }
+
+
+def _known_to(version: str, entry: Mapping[str, object]) -> Json:
+    """Return an entry without the fields that a revision does not have."""
+    return {name: field for name, field in entry.items() if version >= _SINCE.get(name, "")}
 
 
 def _check_meta(meta: Mapping[str, object]) -> None:

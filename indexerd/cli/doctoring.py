@@ -20,7 +20,7 @@ from indexerd.cli.asking_there import all_documents
 from indexerd.cli.options import as_json, selecting, take_selection
 from indexerd.cli.place import Place, here
 from indexerd.cli.plain import escape
-from indexerd.cli.reaching import Backend, Result, Selection, find_daemon, local_config
+from indexerd.cli.reaching import Backend, Result, Selection, find_daemon, local_config, root_paths
 from indexerd.cli.sockets import present_sockets
 from indexerd.client import Client
 from indexerd.config import Config
@@ -42,7 +42,7 @@ _SKIPPED_REMEDIES = {
     "EPERM": "make it readable for the user of the daemon, or ignore it",
 }
 _PROBLEM_REMEDIES = {
-    "root_unavailable": "mount it, give it its permissions back, or mend its .indexerd.toml and restart",
+    "root_unavailable": "mount it, give it its permissions back, or mend its .indexerd.toml and send SIGHUP",
     "watch_limit": "sudo sysctl fs.inotify.max_user_watches=524288, or ignore large generated folders",
     "events_lost": "nothing; if it comes back, raise fs.inotify.max_queued_events",
     "polling": "on a network mount nothing; else sudo sysctl fs.inotify.max_user_instances=512",
@@ -61,6 +61,10 @@ _ENOUGH_BYTES = 128 << 20
 _PROBE_SECONDS = 2.0
 _NO_DAEMON_REMEDY = "name a daemon with --profile or --socket, or start one: indexerd watch ROOT"
 _ROOT_REMEDY = "mend it, then restart: from the next start on nothing below this root is looked at until then"
+_ROOT_REMEDIES = {
+    "bad_settings": "mend its .indexerd.toml, then send SIGHUP or restart",
+    "unreadable": "make it readable for the user of the daemon",
+}
 _DOCUMENT_REMEDIES = {
     "undecodable": "save it as UTF-8: until then words with other bytes are not found",
     "bad_front_matter": "mend the block between the --- lines: until then it is searched as text",
@@ -130,7 +134,11 @@ def _settings_findings(status: Result, place: Place) -> Iterator[Finding]:
     """Read the settings again: the daemon keeps what it read at its start, and the next start needs them."""
     selection = Selection(profile=str(status.get("profile") or ""), state_dir=str(status.get("state_dir") or ""))
     try:
-        for problem in local_config(selection, place).root_problems:
+        config = local_config(selection, place)
+        if not config.roots:
+            # Nothing is indexed yet that names the roots: the daemon does.
+            config = place.load(roots=tuple(root_paths(status)), state_dir=selection.state_dir)
+        for problem in config.root_problems:
             yield Finding("settings", problem, _ROOT_REMEDY)
     except ConfigError as error:
         remedy = "mend it: the daemon keeps what it read, and will not start again with this"
@@ -330,7 +338,8 @@ def daemon_findings(backend: Backend) -> Iterator[Finding]:
     status = backend.call("status")
     for root in cast("list[dict[str, str]]", status["roots"]):
         if root["state"] != "ok":
-            yield Finding("folders", f"{root['path']}: {root['state']}; its documents are held", "mount or restore it")
+            remedy = _ROOT_REMEDIES.get(root["state"], "mount or restore it")
+            yield Finding("folders", f"{root['path']}: {root['state']}; its documents are held", remedy)
     for problem in cast("list[dict[str, object]]", status["problems"]):
         remedy = _PROBLEM_REMEDIES.get(str(problem["code"]), "see the log")
         yield Finding("daemon", f"{problem['code']}: {problem['detail']}", remedy)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _REASONS = {
     "unsafe_content": "trying to instruct a model",
-    "source_changed": "changed while it was read",
+    "source_changed": "changed since it was indexed",
     "source_missing": "gone",
     "source_unreadable": "not readable",
     "source_escapes_root": "leading out of its root",
@@ -218,7 +218,7 @@ def _nothing(result: Result, narrowed: bool) -> str:
         return "nothing found: only words are searched for, of letters or digits"
     # A document that is held or on its way may have it all: nothing is said of those.
     limits = ["the index has"] if state == "pending" else []
-    limits += ["can be looked at now"] if result["freshness"].get("held") else []
+    limits += ["can be looked at now"] if _is_partial(result) else []
     limits += ["the filters let through"] if narrowed else []
     where = f" that {' and that '.join(limits)}" if limits else ""
     words = [escape(str(word)) for word in result.get("unmatched") or ()]
@@ -227,9 +227,19 @@ def _nothing(result: Result, narrowed: bool) -> str:
     return f"nothing found{' among the documents' + where if where else ''}"
 
 
+def _is_partial(result: Result) -> bool:
+    """Whether there may be documents that cannot be looked at now."""
+    freshness = result["freshness"]
+    return bool(freshness.get("held")) or _of_a_root(freshness.get("problem"))
+
+
+def _of_a_root(problem: Mapping[str, Any] | None) -> bool:
+    return problem is not None and problem["code"] == "root_unavailable"
+
+
 def none_passes(result: Result) -> str:
     """Return what to say where the flags that choose documents leave none; nothing where that is not sure."""
-    if not result.get("no_document") or result["freshness"]["state"] != "current" or result["freshness"].get("held"):
+    if not result.get("no_document") or result["freshness"]["state"] != "current" or _is_partial(result):
         return ""
     asked = result["request"]
     given = [("-g", glob) for glob in asked["paths"]] + [("--tag", tag) for tag in asked["tags"]]
@@ -265,13 +275,15 @@ def _freshness(result: Result) -> str:
     problem = result["freshness"].get("problem")
     said = []
     if problem:
-        said.append(f"what was saved last is not indexed, see `indexerd doctor`: {escape(str(problem['detail']))}")
+        what = "a root cannot be looked at" if _of_a_root(problem) else "what was saved last is not indexed"
+        said.append(f"{what}, see `indexerd doctor`: {escape(str(problem['detail']))}")
     elif state == "pending":
         said.append("some files changed just now and are not indexed yet; ask again, or wait longer with --wait MS")
     elif state == "building" and result["hits"]:
         said.append("the first index is still being built: this is what was found so far")
     if held:
-        said.append(f"{count(held, 'document')} cannot be looked at now and are left out: see `indexerd status`")
+        are = "is" if held == 1 else "are"
+        said.append(f"{count(held, 'document')} cannot be looked at now and {are} left out: see `indexerd doctor`")
     return "; ".join(said)
 
 

@@ -14,6 +14,7 @@ from typing import cast
 import click
 
 from indexerd.cli.answering import write_json, write_lines
+from indexerd.cli.asking_there import name_below
 from indexerd.cli.options import as_json, selecting, setting, take_selection, take_settings
 from indexerd.cli.place import Place, here
 from indexerd.cli.plain import count, escape
@@ -66,17 +67,23 @@ def _by_daemon(
     if client is None:
         return None
     try:
-        roots = root_paths(client.call("status"))
+        status = client.call("status")
+        roots = root_paths(status)
         if all(any(holds(root, path) for root in roots) for path in paths):
             if settings:
                 raise RequestError("a running daemon keeps its settings: stop it to sync with others")
-            return client.call("sync", {"paths": list(paths)})
+            return client.call("sync", {"paths": [_sendable(path, status) for path in paths]})
     finally:
         client.close()
     if selection.socket or selection.profile:
         outside = next(path for path in paths if not any(holds(root, path) for root in roots))
         raise RequestError(f"{outside}: lies in no root of this daemon, which has {', '.join(roots)}")
     return None
+
+
+def _sendable(path: str, status: Result) -> str:
+    """Return an absolute path, or the source path that stands for it where its bytes are no UTF-8."""
+    return path if path.isprintable() else name_below(status, path) or path
 
 
 def _by_hand(config: Config, inner: tuple[str, ...] | None) -> Result:

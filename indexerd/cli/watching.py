@@ -96,12 +96,14 @@ def _foreground(
     start_log(config.log, environ)
     is_terminal = os.isatty(2) and on_answering is None
     screen = Screen(SystemClock().monotonic, config.socket.clients_look_in, is_terminal=is_terminal)
+    # Whoever reads the log as objects, one a line, can read no words for people between them.
+    shows = config.log.format != "json"
     with naming_holder(config):
         return run(
             config,
             on_answering=on_answering,
-            on_progress=screen.show_progress,
-            on_ready=screen.show_first,
+            on_progress=screen.show_progress if shows else None,
+            on_ready=screen.show_first if shows else None,
             notify_socket=environ.get("NOTIFY_SOCKET"),
             watchdog_seconds=watchdog_seconds(environ, os.getpid()),
             listen_fd=inherited_socket(environ, os.getpid()),

@@ -156,7 +156,7 @@ class SyncLoop:
         # That a root is back makes no event, and a look begun before may have missed it.
         while state == "current" and (later := self._roots_changed()):
             state, named = self._wait_for(later, deadline)
-        failure = self._failure() if state != "current" else None
+        failure = self._failure(STEP_FAILURES if state != "current" else ("root_unavailable",))
         return Barrier(state, self._clock.monotonic() - began, number, named, failure)
 
     def repair(self, reads: Reads, deadline: float) -> Snapshot | None:
@@ -347,11 +347,11 @@ class SyncLoop:
         while self._wait_for(number, self._clock.monotonic() + _FAILURE_LOOK_SECONDS, patient=True)[0] != "current":
             if self._stopping or self._thread is None:
                 raise ShutdownError("the daemon is stopping")
-            if (failure := self._failure()) is not None:
+            if (failure := self._failure(STEP_FAILURES)) is not None:
                 raise StoreError(failure.detail)
 
-    def _failure(self) -> Problem | None:
-        return next((problem for problem in self.problems.entries if problem.code in STEP_FAILURES), None)
+    def _failure(self, codes: Sequence[str]) -> Problem | None:
+        return next((problem for problem in self.problems.entries if problem.code in codes), None)
 
     def _is_hopeless(self, deadline: float, *, bulk: bool) -> bool:
         """Return whether waiting, for a bulk run or not, is sure to be in vain: then the answer is given at once."""

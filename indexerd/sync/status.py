@@ -26,7 +26,7 @@ class Barrier(NamedTuple):
         waited_seconds: How long it took.
         number: Stands for what was waited for: with it the wait can be gone on with.
         named: All that an event named by itself is searchable: what is missing is being done in bulk.
-        failure: Why the rest is not searchable, where waiting longer would not help.
+        failure: Why the rest, or a whole root, is not searchable, where waiting longer would not help.
     """
 
     state: BarrierState

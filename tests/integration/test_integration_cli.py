@@ -262,6 +262,7 @@ def test_odd_names_come_out_exact_between_nul_and_escaped_elsewhere(watched):
         assert b"\x1b" not in shown
         assert b"\xe9" not in shown
     assert {hit["source_path"] for hit in watched.json("query", "quokka", "-n", "0")["hits"]} >= {"caf%E9.md"}
+    assert watched.run("sync", *map(os.fsdecode, names)).returncode == 0
 
 
 def test_documents_cannot_reach_the_terminal(watched):
@@ -412,6 +413,28 @@ def test_a_root_with_broken_settings_is_held_and_the_others_go_on(home):
     assert home.run("watch", home.docs, other, "--detach").returncode == 0
     found = home.json("query", "wombat")
     assert sorted(hit["source_path"] for hit in found["hits"]) == ["docs/w.md", "other/o.md"]
+
+
+def test_a_first_index_without_a_root_whose_settings_are_broken_says_so(home):
+    """Where nothing of the root was ever indexed, each answer names it all the same, and doctor says what is wrong."""
+    home.write(".indexerd.toml", "hiden = true\n")
+    assert home.run("watch", home.docs, "--detach").returncode == 0
+    assert home.json("query", "apt", status=1)["freshness"]["problem"]["code"] == "root_unavailable"
+    for command in ("query", "evidence"):
+        assert b"a root cannot be looked at" in home.run(command, "apt").stderr
+    assert any("'hiden'; did you mean 'hidden'?" in one["what"] for one in home.json("doctor", status=1))
+
+
+def test_the_log_file_of_a_detached_daemon_is_one_object_a_line(home):
+    """With the format `json` no words for people stand between the objects, from the first line on."""
+    (home.base / "config" / "indexerd").mkdir(parents=True)
+    (home.base / "config" / "indexerd" / "config.toml").write_text('[log]\nformat = "json"\n')
+    assert home.run("watch", home.docs, "--detach").returncode == 0
+    assert home.json("query", "apt")["freshness"]["state"] == "current"
+    assert home.run("stop").returncode == 0
+    (log,) = (home.base / "state" / "indexerd").glob("*.log")
+    events = [json.loads(line)["event"] for line in log.read_bytes().splitlines()]
+    assert {"started", "published", "stopping"} <= set(events)
 
 
 def test_evidence_that_fits_nowhere_is_none(home):

@@ -83,8 +83,11 @@ def test_discovery_names_revisions_capabilities_and_instructions():
 def test_an_older_client_gets_the_revision_that_it_asks_for(version):
     """`initialize` answers with the same revision, and lists only fields that this revision has."""
     agent = Agent()
-    assert agent.start(version)["result"]["protocolVersion"] == version
+    begun = agent.start(version)["result"]
+    assert begun["protocolVersion"] == version
     assert agent.say({"jsonrpc": "2.0", "method": "notifications/initialized"}) == []
+    (template,) = agent.ask("resources/templates/list", legacy=True)["result"]["resourceTemplates"]
+    assert ("title" in begun["serverInfo"], "title" in template) == (version >= "2025-06-18",) * 2
     (tool, *_) = agent.ask("tools/list", legacy=True)["result"]["tools"]
     assert ("annotations" in tool) == (version >= "2025-03-26")
     assert ("outputSchema" in tool, "title" in tool) == (version >= "2025-06-18",) * 2

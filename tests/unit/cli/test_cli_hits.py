@@ -125,7 +125,7 @@ def test_what_was_withheld_is_one_line():
     """Withheld chunks are counted by reason, on one line; ordinary selection is not mentioned."""
     counts = {"unsafe_content": 2, "source_changed": 1, "document_limit": 7}
     text = notes(result(hit(), rejected_counts=counts), colour=False)
-    assert text == "withheld: 1 changed while it was read, 2 trying to instruct a model\n"
+    assert text == "withheld: 1 changed since it was indexed, 2 trying to instruct a model\n"
 
 
 @pytest.mark.parametrize(
@@ -150,6 +150,15 @@ def test_a_standing_problem_is_named_where_waiting_would_not_help():
         told = notes(result(*hits, freshness={"state": "pending", "problem": FULL}), colour=False)
         assert "indexed, see `indexerd doctor`: ENOSPC: '/state'" in told
         assert "--wait" not in told
+
+
+def test_a_root_that_cannot_be_looked_at_is_named_and_nothing_is_said_of_its_words():
+    """What lies in a root that is away may have the word, also where none of it was ever indexed."""
+    away = {"state": "current", "problem": {"code": "root_unavailable", "detail": "docs: bad_settings"}}
+    told = notes(result(unmatched=["xyzzy"], freshness=away), colour=False)
+    assert "in no document that can be looked at now: xyzzy" in told
+    assert "a root cannot be looked at, see `indexerd doctor`: docs: bad_settings" in told
+    assert "passes" not in notes(result(no_document=True, freshness=away), colour=False, narrowed=True)
 
 
 def test_flags_that_leave_no_document_are_named():
