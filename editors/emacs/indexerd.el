@@ -138,13 +138,16 @@ FORMAT and ARGUMENTS are as in `format'."
   (let* ((result (indexerd--call
                   (indexerd--find) "query"
                   `((text . ,text) (k . ,limit) ,@indexerd-parameters)))
+         (freshness (alist-get 'freshness result))
+         (problem (alist-get 'code (alist-get 'problem freshness)))
          (hits (append (alist-get 'hits result) nil))
          (unmatched (append (alist-get 'unmatched result) nil)))
     (or hits
         (indexerd--problem
          "nothing found%s%s"
          (if unmatched (concat "; in no document: " (string-join unmatched ", ")) "")
-         (pcase (alist-get 'state (alist-get 'freshness result))
+         (pcase (if problem "problem" (alist-get 'state freshness))
+           ("problem" (concat "; see `indexerd doctor`: " problem))
            ("building" "; the first index is being built")
            ("pending" "; not everything is indexed yet")
            (_ ""))))))

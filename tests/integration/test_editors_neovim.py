@@ -169,13 +169,15 @@ def test_the_note_tells_why_something_may_be_missing(notes, neovim):
     note = "return require('indexerd.finder').note({hits = {}, freshness = ...})"
     editor = neovim()
     full = {"state": "pending", "problem": {"code": "publish_failed", "detail": "ENOSPC"}}
-    told = [editor.lua(note, freshness) for freshness in ({"state": "building"}, {"state": "pending"}, full)]
+    away = {"state": "current", "problem": {"code": "root_unavailable", "detail": "notes: missing"}}
+    told = [editor.lua(note, freshness) for freshness in ({"state": "building"}, {"state": "pending"}, full, away)]
     assert told == [
         f"nothing found; {why}"
         for why in (
             "the first index is being built",
             "not everything is indexed yet",
             "nothing new is indexed: publish_failed",
+            "not every root can be looked at: root_unavailable",
         )
     ]
 

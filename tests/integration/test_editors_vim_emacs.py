@@ -1,6 +1,7 @@
 """The small plugins in a real Vim and a real Emacs, without a screen."""
 
 import json
+import re
 import shutil
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -135,6 +136,20 @@ def test_without_a_daemon_or_a_hit_it_is_said(editor):
     _, told = editor.found(editor.search.format("quokka"))
     assert len(told) == 1
     assert told[0].replace("'", "`").startswith(NO_DAEMON)
+
+
+def test_a_root_that_is_away_is_told(editor):
+    """Where nothing is found since a root cannot be looked at, the line names that and where to look."""
+    notes = editor.notes
+    notes.stop()
+    notes.write(".indexerd.toml", "hiden = true\n")
+    program = (sys.executable, "-m", "indexerd")
+    notes.run(*program, "watch", "--socket", notes.socket, "--detach", notes.folder).check_returncode()
+    try:
+        _, (told,) = editor.found(editor.search.format("zzz"))
+    finally:
+        notes.run(*program, "stop", "--socket", notes.socket)
+    assert re.fullmatch("indexerd: nothing found; in no document: zzz; see .indexerd doctor.: root_unavailable", told)
 
 
 def test_a_restarted_daemon_is_found_again(editor):

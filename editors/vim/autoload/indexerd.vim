@@ -90,7 +90,8 @@ def Hits(text: string, limit: number): list<dict<any>>
     const unmatched = get(result, 'unmatched', [])
     const why = empty(unmatched) ? '' : '; in no document: ' .. join(unmatched, ', ')
     const states = {building: '; the first index is being built', pending: '; not everything is indexed yet'}
-    const behind = get(states, result.freshness.state, '')
+    const problem = get(result.freshness, 'problem', {})
+    const behind = empty(problem) ? get(states, result.freshness.state, '') : '; see `indexerd doctor`: ' .. problem.code
     throw 'indexerd: nothing found' .. why .. behind
   endif
   return result.hits

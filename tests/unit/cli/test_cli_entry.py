@@ -131,8 +131,9 @@ def test_json_is_printed_as_it_came(daemon):
 
 
 def test_the_fast_path_loads_almost_nothing(daemon):
-    """A query pulls in none of the libraries that cost more than itself."""
-    daemon()
+    """A query pulls in none of the libraries that cost more than itself, also for a name that is not UTF-8."""
+    odd = HIT | {"path": None, "path_b64": "L2RvY3Mv/y5tZA=="}
+    daemon(result=RESULT | {"hits": [HIT, odd]})
     code = (
         "import sys, os; from indexerd import _entry; assert _entry.fast_query(['x']) == 0;"
         "sys.stderr.write(' '.join(sys.modules))"

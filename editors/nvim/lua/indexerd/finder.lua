@@ -195,7 +195,8 @@ function M.note(result)
   else
     table.insert(parts, count .. (count == 1 and ' hit' or ' hits') .. (result.weak and ', weak' or ''))
   end
-  table.insert(parts, problem and 'nothing new is indexed: ' .. problem.code or states[result.freshness.state])
+  local what = problem and problem.code == 'root_unavailable' and 'not every root can be looked at: '
+  table.insert(parts, problem and (what or 'nothing new is indexed: ') .. problem.code or states[result.freshness.state])
   local withheld = 0
   for code, number in pairs(result.rejected_counts or {}) do
     if code:match('^source_') or code == 'unsafe_content' or code == 'citation_mismatch' then
