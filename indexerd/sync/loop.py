@@ -147,7 +147,7 @@ class SyncLoop:
         began = self._clock.monotonic()
         if self._is_alone():
             # One shot: as current as its last run, which comes before any question.
-            return Barrier("current", 0.0, named=True)
+            return Barrier("current", 0.0, named=True, failure=self._failure(("root_unavailable",)))
         if self._thread is None or self._stopping:
             return Barrier("building" if self._stepper.building else "pending", 0.0)
         # An answer from before the start waited for nothing yet.
@@ -368,6 +368,7 @@ class SyncLoop:
     def _report(self, total: Tally, before: Tally) -> SyncReport:
         ledger, snapshot = self._stepper.ledger, self._store.snapshot()
         added, updated = total.added - before.added, total.updated - before.updated
+        away = {SourcePath(label): state for label, state in ledger.roots.items() if state != "ok"}
         return SyncReport(
             generation=snapshot.generation,
             durable=snapshot.durable,
@@ -375,7 +376,7 @@ class SyncLoop:
             updated=updated,
             unchanged=max(len(ledger) - added - updated, 0),
             deleted=total.deleted - before.deleted,
-            skipped=named(ledger.skipped.items()),
+            skipped=named({**ledger.skipped, **away}.items()),
             held=named(ledger.held.items()),
             chunks_active=snapshot.chunk_count,
             unsafe_chunks=snapshot.unsafe_chunk_count,

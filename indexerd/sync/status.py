@@ -89,7 +89,7 @@ class SyncStatus(NamedTuple):
 
 
 class SyncReport(NamedTuple):
-    """What one run of the sync did; counts are of documents."""
+    """What one run of the sync did; counts are of documents. A root that cannot be looked at is skipped: its label."""
 
     generation: int
     durable: bool

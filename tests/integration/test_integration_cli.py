@@ -262,7 +262,7 @@ def test_odd_names_come_out_exact_between_nul_and_escaped_elsewhere(watched):
         assert b"\x1b" not in shown
         assert b"\xe9" not in shown
     assert {hit["source_path"] for hit in watched.json("query", "quokka", "-n", "0")["hits"]} >= {"caf%E9.md"}
-    assert watched.run("sync", *map(os.fsdecode, names)).returncode == 0
+    assert watched.run("sync", "--", *map(os.fsdecode, names)).returncode == 0
 
 
 def test_documents_cannot_reach_the_terminal(watched):

@@ -8,6 +8,7 @@ import pytest
 from indexerd.clock import SystemClock
 from indexerd.errors import NotFoundError
 from indexerd.model import Settings
+from indexerd.sync.status import Named
 from tests.fakes.sync_rig import Rig
 
 
@@ -173,9 +174,11 @@ def test_a_vanished_root_holds_its_documents(rig):
     report = rig.loop.sync_once()
     assert (report.deleted, rig.paths(), rig.loop.held()) == (0, ["a.md"], {"a.md"})
     assert "root_unavailable" in rig.problems()
+    assert report.skipped == (Named("r0", "missing"),)
+    assert rig.loop.barrier(0.0).failure.code == "root_unavailable"
     rig.root.with_name("away").rename(rig.root)
     report = rig.loop.sync_once()
-    assert (report.updated, report.held, rig.problems()) == (0, (), set())
+    assert (report.updated, report.held, report.skipped, rig.problems()) == (0, (), (), set())
 
 
 def test_two_roots_keep_their_documents_apart(tmp_path):
