@@ -26,6 +26,8 @@ from indexerd.grounding.swaps import Shapes, shapes_of
 from indexerd.grounding.values import Quantity, quantities
 
 MOST_SPANS: Final = 3
+# The minutes of a time of day are no number of anything.
+_NO_NUMBER: Final = frozenset(("clock",))
 
 # The letters count twice in choosing the sentence: rationales of scifact-claims (training part), spans of clapnq.
 _LETTERS_SHARE: Final = 2.0
@@ -65,10 +67,13 @@ class Features(NamedTuple):
 
 
 class _Sentence(NamedTuple):
+    """A sentence; a row of a table is read with the first row, which says what its cells are."""
+
     passage: int
     start: int
     end: int
     text: str
+    read: str
     terms: frozenset[str]
 
 
@@ -79,11 +84,10 @@ class Passages:
         self.language = language
         self._passages = tuple(map(stated, passages))
         self._sentences = [
-            _Sentence(number, span.start, span.end, text, frozenset(_terms(text, language)))
+            _Sentence(number, start, end, passage[start:end], text, frozenset(_terms(text, language)))
             for number, passage in enumerate(passages)
-            for span in sentences(passage)
-            for text in (passage[span.start : span.end],)
-        ] or [_Sentence(0, 0, 0, "", frozenset())]
+            for start, end, text in _read(passage)
+        ] or [_Sentence(0, 0, 0, "", "", frozenset())]
         self.terms = frozenset[str]().union(*(one.terms for one in self._sentences))
         self.text = "\n".join(self._passages)
         values = exact_values(self.text)
@@ -91,7 +95,7 @@ class Passages:
             (one.kind, one.key, one.limit): self.text[one.limit_start : one.limit_end] for one in values if one.limit
         }
         self._dates = dates(self.text)
-        self._numbers = [one for one in quantities(self.text) if not within(one, self._dates)]
+        self._numbers = [one for one in counted(self.text, _NO_NUMBER) if not within(one, self._dates)]
         self._grams: dict[int, list[frozenset[str]]] = {}
         self._borne: dict[str, Bearing | None] = {}
         self._said = Said(self.text, language)
@@ -246,7 +250,7 @@ class Passages:
 
     def _grams_of(self, size: int) -> list[frozenset[str]]:
         if size not in self._grams:
-            self._grams[size] = [frozenset(_grams(one.text, size)) for one in self._sentences]
+            self._grams[size] = [frozenset(_grams(one.read, size)) for one in self._sentences]
         return self._grams[size]
 
     def best(self, claim: str) -> str:
@@ -265,6 +269,18 @@ class Passages:
         by_terms = _held([one.terms for one in self._sentences], _terms(claim, self.language))
         by_letters = _held(self._grams_of(_run(claim)), _grams(claim, _run(claim)))
         return [terms + _LETTERS_SHARE * letters for terms, letters in zip(by_terms, by_letters, strict=True)]
+
+
+def _read(passage: str) -> Iterator[tuple[int, int, str]]:
+    """Yield where each sentence of a passage stands, and what is read there."""
+    first = ""
+    for span in sentences(passage):
+        text = passage[span.start : span.end]
+        if not is_row(text):
+            first = ""
+        yield span.start, span.end, f"{first} {text}" if first else text
+        if is_row(text):
+            first = first or text
 
 
 # An answer's claims are held to the same passages again and again.

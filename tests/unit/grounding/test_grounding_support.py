@@ -112,6 +112,25 @@ def test_what_is_exact_must_be_the_same(claim, passage):
     assert {reason.code for reason in found.reasons} - {"terms"}
 
 
+def test_the_minutes_of_a_time_of_day_are_no_number():
+    """Of a clock nothing bears a count."""
+    passage = "Backups run at 02:30.\n\n| Plan | Seats | Price |\n|---|---|---|\n| Pro | 14 | 25 EUR |\n"
+    assert support_of("The Pro plan has 14 seats for 25 EUR.", [passage]).band == "supported"
+    support = support_of("The Pro plan has 14 seats for 30 EUR.", [passage])
+    assert (support.band, [reason.code for reason in support.reasons]) == ("partial", ["numbers"])
+    assert support_of("Backups run at 2:30 am.", [passage]).band == "supported"
+
+
+def test_the_span_of_what_a_table_says_is_its_row():
+    """The first row says what the cells of the others are: the row counts with it, not a sentence of like words."""
+    passage = (
+        "| Plan | Seats | Price |\n|---|---|---|\n| Free | 3 | 0 EUR |\n| Pro | 14 | 25 EUR |\n\n"
+        "The Pro plan includes support within 24 hours.\n"
+    )
+    assert support_of("The Pro plan has 14 seats.", [passage]).span.quote.strip() == "| Pro | 14 | 25 EUR |"
+    assert support_of("The Pro plan includes support.", [passage]).span.quote.startswith("The Pro plan")
+
+
 def test_one_time_of_day_in_two_notations_is_one():
     """Nothing exact is missing."""
     assert not {"numbers", "dates"} & set(reasons("The meeting is at 14:00.", ["The meeting is at 2 p.m."]))
