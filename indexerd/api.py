@@ -17,7 +17,7 @@ from indexerd.cli.reaching import Backend, Selection, find_daemon, local_config,
 from indexerd.cli.syncing import plan_sync, require_roots
 from indexerd.client import Client
 from indexerd.config import Config, absolute, holds
-from indexerd.errors import UnreachableError
+from indexerd.errors import RequestError, UnreachableError
 from indexerd.grounding.reporting import judged_pair
 
 Result = dict[str, object]
@@ -139,6 +139,11 @@ def check(claim: str, passages: Sequence[str], *, language: str = "english") -> 
         `band`, `score`, `reasons`, `span`, `spans`, as docs/grounding.md says.
 
     Raises:
-        RequestError: There is no such language; the message lists those there are.
+        RequestError: There is no such language, and the message lists those there are; or the claim is no text, or the
+            passages are no list of texts.
     """
-    return judged_pair({"claim": claim, "passages": list(passages)}, known_language(language))
+    own = passages if isinstance(passages, str) else list(passages)
+    found = judged_pair({"claim": claim, "passages": own}, known_language(language))
+    if "error" in found:
+        raise RequestError(str(found["error"]))
+    return found

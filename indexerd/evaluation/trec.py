@@ -21,7 +21,7 @@ def read_topics(text: str, name: str) -> dict[str, str]:
     """Read queries: JSON lines with `_id` (or `id`) and `text`, or lines `id<TAB>text`.
 
     Raises:
-        InputError: A line is neither.
+        InputError: A line is neither, or there is none.
     """
     topics: dict[str, str] = {}
     for number, line in enumerate(text.splitlines(), 1):
@@ -31,6 +31,8 @@ def read_topics(text: str, name: str) -> dict[str, str]:
         if not topic or not query:
             raise InputError([f"{name}: line {number} is no query: needs _id and text, or id<TAB>text"])
         topics[topic] = query
+    if not topics:
+        raise InputError([f"{name}: holds no query"])
     return topics
 
 
@@ -49,7 +51,7 @@ def read_qrels(text: str, name: str) -> Qrels:
     """Read judgements: `topic iteration document grade`, or `topic document grade`, with or without a header line.
 
     Raises:
-        InputError: A line has another form.
+        InputError: A line has another form, or there is no judgement.
     """
     qrels: Qrels = {}
     for number, line in enumerate(text.splitlines(), 1):
@@ -59,6 +61,8 @@ def read_qrels(text: str, name: str) -> Qrels:
         if len(fields) not in (3, 4) or not fields[-1].lstrip("-").isdigit():
             raise InputError([f"{name}: line {number} is no judgement: needs topic [iteration] document grade"])
         qrels.setdefault(fields[0], {})[fields[-2]] = int(fields[-1])
+    if not qrels:
+        raise InputError([f"{name}: holds no judgement; a line is topic [iteration] document grade"])
     return qrels
 
 

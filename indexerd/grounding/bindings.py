@@ -110,6 +110,31 @@ def _excludes(one: Value, other: Value) -> bool:
     return one.key != other.key
 
 
+def _dated(one: Bound) -> Bound:
+    """Return a bare year as the date that it is."""
+    value = one.value
+    if value.kind != "year" or not isinstance(value.key, float):
+        return one
+    return one._replace(value=value._replace(kind="date", key=(int(value.key), 0, 0)))
+
+
+def _is_same(one: Value, claimed: Value) -> bool:
+    """Whether a value of the kind that a claimed one has bears it: a day bears its year."""
+    if one.kind == "date" and isinstance(one.key, tuple) and isinstance(claimed.key, tuple):
+        return all(not b or a == b for a, b in zip(one.key, claimed.key, strict=True))
+    return one.key == claimed.key
+
+
+def _is_same_number(one: Value, claimed: Value) -> bool:
+    """Whether both are one number, of which one has a unit that is known and the other has none."""
+    return "" in (one.kind, claimed.kind) and _number(one) == _number(claimed) is not None
+
+
+def _number(one: Value) -> float | None:
+    number = one.key[0] if isinstance(one.key, tuple) and one.kind != "date" else one.key
+    return number if isinstance(number, float) else None
+
+
 def _key(one: Quantity) -> object:
     return (one.value, one.unit) if one.unit in _KINDS else one.value
 
@@ -211,9 +236,11 @@ def misplaced(claim: Iterable[Bound], passages: Sequence[Bound]) -> Iterator[Val
     So it is where another value stands near, and that one is said of more of the claim's words: of all that the claim's
     value is said of there, save what both sentences' beginnings lend it, and of further ones.
     """
-    for value, words, *_ in islice(claim, _MOST_VALUES):
+    passages = [*map(_dated, passages)]
+    for value, words, *_ in map(_dated, islice(claim, _MOST_VALUES)):
         alike = [one for one in passages if one.value.kind == value.kind]
-        same = [one for one in alike if one.value.key == value.key]
+        same = [one for one in alike if _is_same(one.value, value)]
+        same = same or [one for one in passages if _is_same_number(one.value, value)]
         held = frozenset[str]().union(*(one.words for one in same))
         told = words & held
         near = {one.sentence + step for one in same for step in range(-_NEAR, _NEAR + 1)}

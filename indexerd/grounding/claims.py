@@ -90,6 +90,8 @@ _POLITE: Final = re.compile(
     re.IGNORECASE,
 )
 _WORDS: Final = re.compile(r"[\u3400-\u9fff]{2}|[^\W\u3400-\u9fff]+")
+# Marks with no more between them, `[1]. [1]`, have no words between.
+_BESIDE: Final = 2
 # So few words, or pairs of characters, say nothing: "Yes, it does."
 _FEWEST_WORDS: Final = 3
 # A courtesy before a statement, up to its comma or colon.
@@ -240,8 +242,19 @@ def _cited(statement: Statement, more: Sequence[Mark]) -> Statement:
         return statement
     found = sorted((*statement.marks, *(mark for mark in more if not mark.is_note)), key=lambda mark: mark.start)
     start, end = min(statement.start, more[0].start), max(statement.end, more[-1].end)
-    labels = tuple(mark.label for mark in found if mark.label)
-    return statement._replace(start=start, end=end, labels=labels, marks=tuple(found))
+    return statement._replace(start=start, end=end, labels=tuple(_labels(found)), marks=tuple(found))
+
+
+def _labels(found: Iterable[Mark]) -> Iterator[str]:
+    """Yield the labels of marks; one that is there again behind further words cites once."""
+    known, beside, end = set[str](), set[str](), 0
+    for mark in found:
+        beside = beside if mark.start <= end + _BESIDE else set()
+        if mark.label and (mark.label not in known or mark.label in beside):
+            yield mark.label
+        known.add(mark.label)
+        beside.add(mark.label)
+        end = mark.end
 
 
 def _with_lead(found: Iterable[Statement], answer: str) -> Iterator[Statement]:

@@ -91,6 +91,9 @@ def test_a_claim_is_held_to_passages_without_an_index():
     assert (found["band"], found["reasons"]) == ("partial", [{"code": "numbers", "missing": ["30 days"]}])
     with pytest.raises(RequestError, match="language"):
         indexerd.check("It takes 30 days.", ["It takes 20 days."], language="klingon")
+    for claim, passages in ((5, ["It takes 20 days."]), ("It takes 30 days.", "It takes 20 days.")):
+        with pytest.raises(RequestError, match="must be a"):
+            indexerd.check(claim, passages)
 
 
 def test_importing_the_package_loads_nothing_else():

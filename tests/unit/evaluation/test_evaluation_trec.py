@@ -11,6 +11,8 @@ def test_topics_are_read_in_both_forms():
     assert read_topics('{"_id": "1", "text": "what"}\n\n2\twhy\n', "t") == {"1": "what", "2": "why"}
     with pytest.raises(InputError, match="line 1 is no query"):
         read_topics("no tab here", "t")
+    with pytest.raises(InputError, match="holds no query"):
+        read_topics("\n", "t")
 
 
 def test_judgements_are_read_with_and_without_iteration_and_header():
@@ -19,6 +21,8 @@ def test_judgements_are_read_with_and_without_iteration_and_header():
     assert read_qrels("1 0 d1 1\n1 0 d2 0\n", "q") == {"1": {"d1": 1, "d2": 0}}
     with pytest.raises(InputError, match="line 2"):
         read_qrels("1 0 d1 1\nnonsense\n", "q")
+    with pytest.raises(InputError, match="holds no judgement"):
+        read_qrels("1 0 d1\n", "q")
 
 
 def test_a_run_keeps_its_order_by_falling_scores():

@@ -74,6 +74,8 @@ def test_a_good_answer_has_no_issue():
         ),
         ({"claims": [claim("Lodging is paid.", {"label": "S1", "quote": "up to 999 yuan"})]}, "quote_not_in_evidence"),
         ({"claims": [claim("Lodging is paid.", {"label": "S1"}, {"label": "S1"})]}, "duplicate_citation"),
+        ("Lodging is paid up to 300 yuan a night [S1] [S1].", "duplicate_citation"),
+        ("Lodging is paid up to 300 yuan a night [S1]. [S1]", "duplicate_citation"),
         ({"claims": [claim()], "abstained": True, "abstention_reason": "none"}, "abstention_has_claims"),
         ({"claims": [], "abstained": True}, "missing_abstention_reason"),
         ({"claims": []}, "empty_answer"),
@@ -94,6 +96,11 @@ def test_a_good_answer_has_no_issue():
 def test_each_fault_has_its_code_alone(answer, expected):
     """One fault, one code."""
     assert codes(answer) == [expected]
+
+
+def test_each_part_of_a_sentence_may_cite_the_same():
+    """What stands there again behind further words is no second citation."""
+    assert codes("Lodging is paid [S1]; it is paid up to 300 yuan a night [S1].") == []
 
 
 @pytest.mark.parametrize(

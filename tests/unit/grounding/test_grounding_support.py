@@ -218,6 +218,8 @@ def test_what_is_not_supported_has_a_reason(claim, passages):
     assert found.band == "supported" or found.reasons
 
 
+SERVER = "The server accepts at most 250 connections. Requests time out after 30 seconds."
+FOUNDED = "Heron was founded on 12 March 2014 in Lisbon. The director left in 2021."
 LIMITS = "- Requests per minute: 600\n- Upload size: 25 MB\n- Sessions per user: 4"
 HISTORY = "Revenue rose by 12 % in 2019 and fell by 7 % in 2020. Staff grew from 140 to 215 between 2018 and 2022."
 BACKUPS = "Restores are tested once a quarter. Telemetry is disabled by default. The default log level is `info`."
@@ -226,6 +228,10 @@ BACKUPS = "Restores are tested once a quarter. Telemetry is disabled by default.
 @pytest.mark.parametrize(
     ("claim", "passage", "code"),
     [
+        ("Requests time out after 250 seconds.", SERVER, "numbers"),
+        ("The server accepts 30 connections.", SERVER, "numbers"),
+        ("Heron was founded in 2021.", FOUNDED, "dates"),
+        ("公司成立于2021年。", "公司成立于2014年3月12日。经理2021年离开。", "dates"),
         ("Revenue fell by 12 % in 2019.", HISTORY, "polarity"),
         ("Staff grew from 215 to 140.", HISTORY, "numbers"),
         ("Restores are tested once a month.", BACKUPS, "numbers"),
@@ -240,7 +246,7 @@ BACKUPS = "Restores are tested once a quarter. Telemetry is disabled by default.
     ],
 )
 def test_a_turn_of_what_is_said_is_named(claim, passage, code):
-    """A direction, the ends of a range, a rate, a switch, a name of a machine, what `it` is, a unit in a heading."""
+    """A direction, the ends of a range, a rate, a switch, a name, what `it` is, what a number counts, a full date."""
     found = support_of(claim, [passage])
     assert found.band != "supported"
     assert code in {reason.code for reason in found.reasons}
@@ -249,6 +255,8 @@ def test_a_turn_of_what_is_said_is_named(claim, passage, code):
 @pytest.mark.parametrize(
     ("claim", "passage"),
     [
+        ("The server accepts up to 250 connections.", SERVER),
+        ("Heron was founded in 2014.", FOUNDED),
         ("Each user may have at most 4 sessions.", LIMITS),
         ("At most 600 requests per minute are allowed.", LIMITS),
         ("Revenue rose by 12 % in 2019.", HISTORY),
