@@ -19,11 +19,14 @@ from indexerd.grounding.dates import Date, dates
 from indexerd.grounding.polarity import directions, limit
 from indexerd.grounding.sentences import PRONOUN, Span, sentences
 from indexerd.grounding.shapes import CJK, telling_words
-from indexerd.grounding.values import Exact, Quantity, exacts, quantities
+from indexerd.grounding.values import Exact, Quantity, exacts, measure, quantities
 
 
 class Value(NamedTuple):
-    """An exact value: of which kind, what it is compared by, where it stands, and whether it is the most or least."""
+    """An exact value: its kind, what it is compared by, where it stands, whether it is the most or least, its number.
+
+    A bare year and a number without a known unit have the number alone for a key.
+    """
 
     kind: str
     key: object
@@ -32,6 +35,7 @@ class Value(NamedTuple):
     limit: str = ""
     limit_start: int = 0
     limit_end: int = 0
+    number: float | None = None
 
 
 class Bound(NamedTuple):
@@ -52,7 +56,11 @@ EXACT_KINDS: Final = NO_COUNT | {"order", "span", "rate"}
 _YEARS: Final = range(1500, 2101)
 
 # Units that stand in each other's place.
-_KINDS: Final = {unit: kind for kind in ("ms s min h d wk mo y", "KB KiB MB MiB GB GiB TB B") for unit in kind.split()}
+_KINDS: Final = {
+    unit: kind
+    for kind in ("ms s min h d wk mo y", "KB KiB MB MiB GB GiB TB B", "mg g kg", "mm cm m km")
+    for unit in kind.split()
+}
 
 _CLAUSE_END: Final = re.compile(
     r"[,;:](?!\d)|[.!?|](?=\s)|[(（)），；：、。！？]|\b(?:and|or|but|while|whereas)\b|和|与|而", re.IGNORECASE
@@ -95,11 +103,17 @@ def exact_values(text: str) -> tuple[Value, ...]:
     found = [Value("date", one.parts, one.start, one.end) for one in days]
     found += [Value(one.kind, one.key, one.start, one.end) for one in exacts(text) if not within(one, days)]
     found += [
-        Value(_KINDS.get(one.unit, one.unit) or ("year" if one.value in _YEARS else ""), _key(one), one.start, one.end)
+        Value(
+            _KINDS.get(one.unit, one.unit) or ("year" if one.value in _YEARS else ""),
+            measure(one) if one.unit in _KINDS else one.value,
+            one.start,
+            one.end,
+            number=one.value,
+        )
         for one in counted(text)
         if not within(one, days)
     ]
-    limited = (Value(*one[:4], *limit(text, one.start, one.end)) for one in found)
+    limited = (Value(*one[:4], *limit(text, one.start, one.end), one.number) for one in found)
     return tuple(sorted(limited, key=lambda one: one.start))
 
 
@@ -127,16 +141,7 @@ def _is_same(one: Value, claimed: Value) -> bool:
 
 def _is_same_number(one: Value, claimed: Value) -> bool:
     """Whether both are one number, of which one has a unit that is known and the other has none."""
-    return "" in (one.kind, claimed.kind) and _number(one) == _number(claimed) is not None
-
-
-def _number(one: Value) -> float | None:
-    number = one.key[0] if isinstance(one.key, tuple) and one.kind != "date" else one.key
-    return number if isinstance(number, float) else None
-
-
-def _key(one: Quantity) -> object:
-    return (one.value, one.unit) if one.unit in _KINDS else one.value
+    return "" in (one.kind, claimed.kind) and one.number == claimed.number is not None
 
 
 def bound(text: str, language: str) -> tuple[Bound, ...]:

@@ -23,7 +23,7 @@ from indexerd.grounding.records import MAX_RECORDS, Bearing, borne, records, sta
 from indexerd.grounding.sentences import is_row, sentences
 from indexerd.grounding.shapes import Said, telling_words
 from indexerd.grounding.swaps import Shapes, shapes_of
-from indexerd.grounding.values import Quantity, quantities
+from indexerd.grounding.values import Quantity, measure, quantities
 
 MOST_SPANS: Final = 3
 # The minutes of a time of day are no number of anything.
@@ -183,10 +183,15 @@ class Passages:
     def missing_values(self, claim: str, apart: Container[str]) -> list[Quantity | Date]:
         """Return the dates and the numbers that no passage holds; what is part of a date is no number of its own."""
         days, values = dates(claim), {one.value for one in self._numbers}
+        measures = {measure(one) for one in self._numbers if one.unit}
         years = {float(one.year) for one in self._dates}
         numbers = [one for one in counted(claim, apart) if not within(one, days)]
         return [
-            *(one for one in numbers if one.value not in values and (one.unit or one.value not in years)),
+            *(
+                one
+                for one in numbers
+                if one.value not in values and ((measure(one) not in measures) if one.unit else one.value not in years)
+            ),
             *(
                 one
                 for one in days
@@ -201,9 +206,8 @@ class Passages:
         """
         for one in {(one.value, one.unit): one for one in quantities(claim) if one.unit}.values():
             same = [other for other in self._numbers if other.value == one.value]
-            if same and not any(
-                other.unit == one.unit or not (other.unit or one.unit in self._units_beside(other)) for other in same
-            ):
+            is_held = any(other.unit and measure(other) == measure(one) for other in self._numbers)
+            if not is_held and same and all(other.unit or one.unit in self._units_beside(other) for other in same):
                 yield one
 
     def _units_beside(self, number: Quantity) -> set[str]:

@@ -83,6 +83,21 @@ _WRITTEN: Final = {
 }
 # A bit is told from a byte by how its letters are written, if both are.
 _UNITS: Final = {word: unit for unit, written in _WRITTEN.items() for word in written.split(" | ")}
+# How many of the smallest of its kind a unit is, where that is always so.
+_MEASURES: Final = {
+    "time": {"ms": 1.0, "s": 1e3, "min": 6e4, "h": 3.6e6, "d": 8.64e7, "wk": 6.048e8},
+    "months": {"mo": 1.0, "y": 12.0},
+    "bytes": {"B": 1.0, "KB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12, "KiB": 2.0**10, "MiB": 2.0**20, "GiB": 2.0**30},
+    "weight": {"mg": 1.0, "g": 1e3, "kg": 1e6},
+    "way": {"mm": 1.0, "cm": 10.0, "m": 1e3, "km": 1e6},
+}
+_MEASURED: Final = {unit: (kind, size) for kind, sizes in _MEASURES.items() for unit, size in sizes.items()}
+
+
+def measure(one: Quantity) -> tuple[str, float]:
+    """Return what a number with its unit comes to: 14 days are two weeks."""
+    kind, size = _MEASURED.get(one.unit, (one.unit, 1.0))
+    return kind, round(one.value * size, 6)
 
 
 def _either(words: "dict[str, float] | dict[str, str]") -> str:

@@ -218,6 +218,7 @@ def test_what_is_not_supported_has_a_reason(claim, passages):
     assert found.band == "supported" or found.reasons
 
 
+KEPT = "Backups are kept for 14 days. Logs are kept for 30 days. The disk holds 1.5 TB."
 SERVER = "The server accepts at most 250 connections. Requests time out after 30 seconds."
 FOUNDED = "Heron was founded on 12 March 2014 in Lisbon. The director left in 2021."
 LIMITS = "- Requests per minute: 600\n- Upload size: 25 MB\n- Sessions per user: 4"
@@ -229,6 +230,10 @@ BACKUPS = "Restores are tested once a quarter. Telemetry is disabled by default.
     ("claim", "passage", "code"),
     [
         ("Requests time out after 250 seconds.", SERVER, "numbers"),
+        ("Backups are kept for 14 weeks.", KEPT, "units"),
+        ("Backups are kept for two days.", KEPT, "numbers"),
+        ("Logs are kept for two weeks.", KEPT, "numbers"),
+        ("The disk holds 1.5 GB.", KEPT, "units"),
         ("The server accepts 30 connections.", SERVER, "numbers"),
         ("Heron was founded in 2021.", FOUNDED, "dates"),
         ("公司成立于2021年。", "公司成立于2014年3月12日。经理2021年离开。", "dates"),
@@ -256,6 +261,9 @@ def test_a_turn_of_what_is_said_is_named(claim, passage, code):
     ("claim", "passage"),
     [
         ("The server accepts up to 250 connections.", SERVER),
+        ("Backups are kept for two weeks.", KEPT),
+        ("The disk holds 1,500 GB.", KEPT),
+        ("保修期为两年。", "保修期为24个月。"),
         ("Heron was founded in 2014.", FOUNDED),
         ("Each user may have at most 4 sessions.", LIMITS),
         ("At most 600 requests per minute are allowed.", LIMITS),
