@@ -200,7 +200,8 @@ def _claim_lines(claim: Result) -> Iterator[str]:
         where = f"{span['source_path']}#L{span['start_line']}-L{span['end_line']}"
         yield f"    {span['label']} {escape(where)}: {escape(' '.join(str(span['quote']).split()))}"
     for reason in cast("list[Mapping[str, list[str]]]", claim["reasons"]):
-        yield f"    {reason['code']} not found: {escape(', '.join(reason['missing']))}"
+        what = "too long to be judged" if str(reason["code"]) == "length" else f"{reason['code']} not found"
+        yield f"    {what}: {escape(', '.join(reason['missing']))}"
     found_in = cast("list[str]", claim["found_in"])
     codes = cast("list[str]", claim["issues"])
     if codes:

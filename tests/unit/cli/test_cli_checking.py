@@ -47,3 +47,15 @@ def test_lines_are_judged_from_a_file_too(files, capfdbinary):
     """With exit status 0 whatever they come to."""
     assert run(["check", "--jsonl", "lines.jsonl"]) == 0
     assert json.loads(capfdbinary.readouterr().out)["band"] == "supported"
+
+
+def test_a_claim_too_long_to_be_judged_is_called_so(files, tmp_path, capfd):
+    """Nothing of it was looked for, so nothing of it is said to be not found."""
+    block = {"label": "S1", "chunk_id": "c", "citation": "a.md#L1-L1", "content_hash": "0" * 64, "text": "It is."}
+    evidence = {"query": "q", "evidence": {"evidence_set_id": "", "blocks": [block]}}
+    answer = {"claims": [{"text": "It is. " * 1000, "citations": [{"label": "S1"}]}]}
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "long.json").write_text(json.dumps({"answer": answer, "evidence": evidence}))
+    run(["sync", "notes", "--state-dir", "state"])
+    assert run(["check", "long.json", "--state-dir", "state"]) == 1
+    assert "    too long to be judged: It is." in capfd.readouterr().out
