@@ -102,6 +102,8 @@ _BLOCK: Json = {
     "label": _TEXT, "citation": _TEXT, "content_hash": _TEXT, "chunk_id": _TEXT, "title": _TEXT, "heading_path": _TEXTS,
     "text": _TEXT,
 }  # fmt: skip
+_PROBLEM: Json = {**_object({"code": _TEXT, "detail": _TEXT}), "type": ["object", "null"]}
+_STANDING: Json = {"generation": _WHOLE, "freshness": _TEXT, "held": _WHOLE, "problem": _PROBLEM}
 _CLAIM: Json = {"claim_id": _TEXT, "text": _TEXT, "band": _TEXT, "issues": {"type": "array"}}
 _OUTPUTS: dict[str, Json] = {
     "search": _object(
@@ -110,8 +112,7 @@ _OUTPUTS: dict[str, Json] = {
             "unmatched": _TEXTS,
             "weak": _FLAG,
             "rejected_counts": _COUNTS,
-            "generation": _WHOLE,
-            "freshness": _TEXT,
+            **_STANDING,
         }
     ),
     "fetch": _object(
@@ -147,9 +148,8 @@ _OUTPUTS: dict[str, Json] = {
             "answerability": _NUMBER,
             "unmatched": _TEXTS,
             "rejected_counts": _COUNTS,
-            "generation": _WHOLE,
             "as_of": _TEXT,
-            "freshness": _TEXT,
+            **_STANDING,
         }
     ),
     "check": _object(

@@ -181,9 +181,16 @@ def named(text: str) -> str:
 
 
 def _standing(reply: Mapping[str, object]) -> Json:
+    freshness = cast("Mapping[str, object]", reply["freshness"])
+    problem = cast("Json | None", freshness.get("problem"))
+    if problem and problem["code"] != "root_unavailable":
+        # Of a root it says which and why; else it may name a file that this caller may not see.
+        problem = {**problem, "detail": ""}
     return {
         "generation": reply["generation"],
-        "freshness": cast("Mapping[str, object]", reply["freshness"])["state"],
+        "freshness": freshness["state"],
+        "held": freshness.get("held", 0),
+        "problem": problem,
     }
 
 
@@ -207,7 +214,7 @@ def _document(shown: Mapping[str, object], next_line: int | None) -> Json:
     kept = ("source_path", "citation", "start_line", "end_line", "line_count", "state", "document_hash", "modified")
     return {
         "id": citation,
-        "title": path.rpartition("/")[2],
+        "title": shown["title"],
         "text": shown["text"],
         "url": f"{address(path)}#L{shown['start_line']}-L{shown['end_line']}",
         "metadata": {**{name: shown[name] for name in kept}, "next_line": next_line},

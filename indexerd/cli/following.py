@@ -43,13 +43,9 @@ def follow(backend: Backend, lines_of: Lines, *, is_json: bool) -> int:
         UnreachableError: The daemon went away.
     """
     is_watched = os.isatty(1)
-    try:
-        with _keys() if is_watched else _nothing() as keys:
-            draws = is_watched and not is_json
-            return _draw(backend, lines_of, keys) if draws else _print(backend, keys, is_json=is_json)
-    except KeyboardInterrupt:
-        # The usual end of something that has none.
-        return 0
+    with _keys() if is_watched else _nothing() as keys:
+        draws = is_watched and not is_json
+        return _draw(backend, lines_of, keys) if draws else _print(backend, keys, is_json=is_json)
 
 
 def _print(backend: Backend, keys: Sequence[int], *, is_json: bool) -> int:

@@ -18,7 +18,7 @@ import click
 from indexerd.agents.tools import Bounds
 from indexerd.cli.agenting import Served, is_date, serve
 from indexerd.cli.answering import write
-from indexerd.cli.options import acting, selecting, take_selection
+from indexerd.cli.options import Whole, acting, selecting, take_selection
 from indexerd.cli.place import Place, here
 from indexerd.cli.plain import escape
 from indexerd.errors import ConfigError, RequestError
@@ -184,7 +184,7 @@ def _next_commands(name: str) -> str:
 @acting
 @click.option("--as-of", default="", metavar="DATE", help="Documents valid on this day.")
 @click.option("-g", "--glob", "globs", metavar="GLOB", help="Only these paths; !GLOB leaves out.", multiple=True)
-@click.option("--wait", type=click.IntRange(0, 60_000), metavar="MS", help="Wait so long for fresh text (2000).")
+@click.option("--wait", type=Whole(0, 60_000), metavar="MS", help="Wait so long for fresh text (2000).")
 @selecting
 def mcp_command(roles: tuple[str, ...], as_of: str, globs: tuple[str, ...], wait: int | None, **flags: object) -> int:
     """Serve an agent over standard input and output (Model Context Protocol).

@@ -14,7 +14,7 @@ import click
 
 from indexerd.cli.answering import write, write_json, write_lines
 from indexerd.cli.asking_there import all_documents, asking_backend
-from indexerd.cli.options import acting, as_json, naming, one_of, selecting, take_selection
+from indexerd.cli.options import Whole, acting, as_json, naming, one_of, selecting, take_selection
 from indexerd.cli.place import here
 from indexerd.cli.plain import escape
 from indexerd.cli.reaching import Result
@@ -54,7 +54,7 @@ def _document_line(document: Result, *, is_deleted: bool) -> str:
 
 
 @click.command("generations")
-@click.argument("number", type=click.IntRange(0), required=False, metavar="[N]")
+@click.argument("number", type=Whole(0), required=False, metavar="[N]")
 @as_json
 @selecting
 def generations_command(number: int | None, is_json: bool, **flags: object) -> int:

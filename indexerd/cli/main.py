@@ -210,8 +210,10 @@ def _bare() -> int:
 
 
 def _usage(error: click.ClickException, given: Sequence[str]) -> int:
-    # The library lists choices on lines of their own.
-    message = " ".join(error.format_message().split())
+    message = error.format_message()
+    if isinstance(error, click.MissingParameter) and error.ctx is not None:
+        _options, *wanted = error.ctx.command.collect_usage_pieces(error.ctx)
+        message = f"an argument is missing: type `{' '.join([error.ctx.command_path, *wanted])}`"
     if "--json" in given:
         write_json({"error": {"code": "usage", "message": message}})
         return error.exit_code

@@ -19,7 +19,7 @@ from indexerd.cli.answering import write, write_json, write_lines
 from indexerd.cli.asking import is_undecodable
 from indexerd.cli.asking_there import asking_backend, name_below
 from indexerd.cli.hits import path_bytes
-from indexerd.cli.options import acting, as_json, selecting, take_selection
+from indexerd.cli.options import Whole, acting, as_json, selecting, take_selection
 from indexerd.cli.place import Place, here
 from indexerd.cli.plain import count, escape
 from indexerd.cli.querying import terminal_safe
@@ -46,7 +46,7 @@ _LINE_ARGUMENTS: Mapping[str, tuple[str, ...]] = {
 
 
 @click.command("open")
-@click.argument("number", type=click.IntRange(1), metavar="N")
+@click.argument("number", type=Whole(1), metavar="N")
 def open_command(number: int) -> int:
     """Open the N-th hit of the last query in $VISUAL, at its line.
 

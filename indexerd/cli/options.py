@@ -8,7 +8,7 @@ See: docs/operations.md.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import click
 
@@ -17,6 +17,24 @@ from indexerd.cli.reaching import Selection
 from indexerd.errors import RequestError
 
 F = TypeVar("F", bound=Callable[..., object])
+
+
+class Whole(click.IntRange):
+    """A whole number, from a least one on; what else is typed is told so in plain words."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Read what was typed."""
+        try:
+            return super().convert(value, param, ctx)
+        except click.BadParameter:
+            to = " or more" if self.max is None else f" to {self.max}"
+            self.fail(f"{value!r} is not a whole number, {self.min}{to}.", param, ctx)
+
+
+class Share(click.FloatRange):
+    """A number between two others, told in plain words too."""
+
+    name = "number"
 
 
 def stacked(*decorators: Callable[[F], F]) -> Callable[[F], F]:
@@ -82,10 +100,10 @@ def colouring(function: F) -> F:
 def setting(function: F) -> F:
     """Add the flags that stand for keys of `[profile.NAME]`."""
     return stacked(
-        click.option("--max-chars", type=int, metavar="N", help="Target size of a chunk in characters (900)."),
+        click.option("--max-chars", type=Whole(0), metavar="N", help="Target size of a chunk in characters (900)."),
         click.option("--language", metavar="L", help="Stemming language, or none (english)."),
         click.option("--format", "formats", multiple=True, metavar=".EXT", help="File ending to index; repeatable."),
-        click.option("--max-file-bytes", type=int, metavar="N", help="Skip larger files (16 MiB)."),
+        click.option("--max-file-bytes", type=Whole(0), metavar="N", help="Skip larger files (16 MiB)."),
         click.option("--hidden/--no-hidden", default=None, help="Index hidden files and folders."),
         click.option("--node-modules/--no-node-modules", default=None, help="Index node_modules too."),
         click.option("--tagged-caches/--no-tagged-caches", default=None, help="Index folders with a CACHEDIR.TAG too."),
@@ -158,10 +176,10 @@ def filtering(function: F) -> F:
         click.option("--here", is_flag=True, help="Only below the current directory."),
         acting,
         click.option("--as-of", metavar="DATE", default="", help="Documents valid on this day."),
-        click.option("--generation", type=click.IntRange(0), metavar="N", help="An older generation of the index."),
+        click.option("--generation", type=Whole(0), metavar="N", help="An older generation of the index."),
         click.option("--prefix", is_flag=True, help="The last word may be a beginning."),
         click.option("--explain", is_flag=True, help="Show the parts of each score."),
-        click.option("--wait", type=click.IntRange(0), metavar="MS", help="Wait so long for fresh text (100)."),
+        click.option("--wait", type=Whole(0), metavar="MS", help="Wait so long for fresh text (100)."),
     )(function)
 
 

@@ -19,7 +19,7 @@ from indexerd.cli.answering import answer_bytes, finish, write, write_json
 from indexerd.cli.asking import Asking, is_undecodable
 from indexerd.cli.asking_there import asking_backend, call_whole, here_globs
 from indexerd.cli.hits import conflict_lines, none_passes, notes, notes_beside
-from indexerd.cli.options import as_json, colouring, filtering, one_of, selecting, take_selection, words
+from indexerd.cli.options import Share, Whole, as_json, colouring, filtering, one_of, selecting, take_selection, words
 from indexerd.cli.place import here
 from indexerd.cli.plain import escape
 from indexerd.cli.reaching import Result
@@ -39,7 +39,7 @@ _no_local = click.option("--no-local", is_flag=True, help="Only ask a daemon; ex
 
 @click.command("query", epilog="Exit status: 0 hits, 1 none, 2 error, 3 no daemon.")
 @click.argument("text", nargs=-1)
-@click.option("-n", "--number", type=click.IntRange(0), metavar="N", help="How many hits (10); 0 for all.")
+@click.option("-n", "--number", type=Whole(0), metavar="N", help="How many hits (10); 0 for all.")
 @click.option("-l", "--files-with-matches", "as_list", is_flag=True, help="Print paths only.")
 @click.option("-0", "--null", "nul", is_flag=True, help="Print exact paths, separated by NUL.")
 @click.option("--json", "as_json", is_flag=True, help="Print the whole result as JSON.")
@@ -119,12 +119,12 @@ def speaking_of_flags() -> Iterator[None]:
 
 @click.command("evidence", epilog="Exit status: 0 evidence, 1 none, 2 error, 3 no daemon.")
 @click.argument("text", nargs=-1)
-@click.option("-n", "-k", "--number", type=click.IntRange(1), metavar="N", help="At most so many blocks (8).")
-@click.option("--budget-chars", type=click.IntRange(1), metavar="N", help="Hard limit on characters (12000).")
-@click.option("--budget-tokens", type=click.IntRange(1), metavar="N", help="Hard limit in tokens instead.")
+@click.option("-n", "-k", "--number", type=Whole(1), metavar="N", help="At most so many blocks (8).")
+@click.option("--budget-chars", type=Whole(1), metavar="N", help="Hard limit on characters (12000).")
+@click.option("--budget-tokens", type=Whole(1), metavar="N", help="Hard limit in tokens instead.")
 @click.option("--context", metavar="LINES", default="", help="Widen blocks by lines, or to their `section`.")
-@click.option("--min-coverage", type=click.FloatRange(0, 1), metavar="X", help="Least share of the question's words.")
-@click.option("--max-per-document", type=click.IntRange(1), metavar="N", help="Blocks a document may give (2).")
+@click.option("--min-coverage", type=Share(0, 1), metavar="X", help="Least share of the question's words.")
+@click.option("--max-per-document", type=Whole(1), metavar="N", help="Blocks a document may give (2).")
 @click.option("--trace", "trace_file", metavar="FILE", help="Write how it was found, stage by stage, as JSON.")
 @click.option("--conflicts", is_flag=True, help="Say what the blocks disagree on.")
 @filtering

@@ -12,7 +12,7 @@ import os
 import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from typing import NamedTuple, Protocol, cast
+from typing import Any, NamedTuple, Protocol, cast
 
 from indexerd.cli.holders import holding_processes, sockets_of_holder
 from indexerd.cli.place import Place
@@ -20,6 +20,7 @@ from indexerd.cli.sockets import choose_by_place, named_socket, present_sockets
 from indexerd.client import Client
 from indexerd.config import Config, absolute, default_profile, holds, profiles_of, read_toml
 from indexerd.errors import ConfigError, IndexerdError, SeveralDaemonsError, StoreLockedError, UnreachableError
+from indexerd.model import Root
 
 Result = dict[str, object]
 
@@ -199,16 +200,30 @@ def local_config(selection: Selection, place: Place, settings: Mapping[str, obje
         )
     from indexerd.wiring.ground import stored_roots  # noqa: PLC0415 - numpy and the store only where work is done here
 
-    if selection.state_dir:
-        own = stored_roots(os.path.abspath(selection.state_dir))
-        return place.load(profile=profile, state_dir=selection.state_dir, settings=settings, stored_roots=own)
-    own = stored_roots(place.places.state_dir(profile or ""))
-    config = place.load(profile=profile, settings=settings, stored_roots=own)
-    if not config.roots:
+    def load(own: tuple[Root, ...]) -> Config:
+        state_dir = selection.state_dir or None
+        return place.load(profile=profile, state_dir=state_dir, settings=settings, stored_roots=own)
+
+    where = absolute(selection.state_dir, place.cwd) if selection.state_dir else place.places.state_dir(profile or "")
+    config = load(stored_roots(where))
+    if config.roots:
+        return config
+    # Before its first generation only a daemon that was started with flags knows its roots.
+    config = load(_daemons_roots(selection._replace(profile=profile or ""), place))
+    if not config.roots and not selection.state_dir:
         raise UnreachableError(
             f"profile {profile} has no roots and no index: name its roots with `indexerd watch ROOT`"
         )
     return config
+
+
+def _daemons_roots(selection: Selection, place: Place) -> tuple[Root, ...]:
+    client = find_daemon(selection, place)
+    if client is None:
+        return ()
+    with client:
+        roots = cast("list[dict[str, Any]]", client.call("status").get("roots") or [])
+    return tuple(Root(root["label"], root["path"], prefixed=root["prefixed"]) for root in roots)
 
 
 def profile_here(place: Place, path: str | None = None) -> str | None:

@@ -216,7 +216,7 @@ def _head(text: str) -> _Head:
     tokens = {token.strip().lower() for token in headers.get("connection", "").split(",")}
     keeps_alive = "close" not in tokens if minor == "1" else "keep-alive" in tokens
     expects = headers.get("expect", "").lower() == "100-continue"
-    return _Head(method, target, _length(method, headers), keeps_alive, expects)
+    return _Head(method, target, _length(method, target, headers), keeps_alive, expects)
 
 
 def _headers(lines: list[str]) -> Mapping[str, str]:
@@ -232,9 +232,10 @@ def _headers(lines: list[str]) -> Mapping[str, str]:
     return headers
 
 
-def _length(method: str, headers: Mapping[str, str]) -> int:
+def _length(method: str, target: str, headers: Mapping[str, str]) -> int:
     length = headers.get("content-length")
     if "transfer-encoding" in headers or (length is None and method == "POST"):
+        _route(method, target.partition("?")[0])
         raise _RefusedError(411, "name the length of the body in Content-Length")
     if length is None:
         return 0

@@ -27,6 +27,7 @@ from indexerd.service.parts import Parts
 from indexerd.service.paths import MISSING, named_source, read_as
 from indexerd.service.rendering import Json, moment, path_fields
 from indexerd.service.verdict import verdict_on_lines, verdict_on_source
+from indexerd.store import LiveSegment
 
 
 def full_citation(text: str) -> Citation:
@@ -116,7 +117,8 @@ class Citations:
         fields.close()
         found = self._read(caller, cited.source_path, asker)
         # Any file below a root can be read; only what is indexed is shown: ignore rules are a promise too.
-        if self._parts.store.snapshot().find(cited.source_path) is None or isinstance(found, SourceFault):
+        indexed = self._parts.store.snapshot().find(cited.source_path)
+        if indexed is None or isinstance(found, SourceFault):
             raise NotFoundError(f"no document {cited.source_path!r}{_cause(found)}")
         lines = Lines(found.data)
         span = (
@@ -125,9 +127,19 @@ class Citations:
         if span.first > lines.count and not whole:
             has = "1 line" if lines.count == 1 else f"{lines.count} lines"
             raise NotFoundError(f"{cited.source_path!r} has {has} now")
-        return self._shown(cited, span, lines, found)
+        return self._shown(cited, span, lines, found, self._title(cited.source_path, found.data, indexed))
 
-    def _shown(self, cited: Citation, span: LineSpan, lines: Lines, found: SourceRead) -> Json:
+    def _title(self, path: SourcePath, data: bytes, indexed: tuple[LiveSegment, int]) -> str:
+        """Return the title of the present text: what was indexed may be a version that this caller may not see."""
+        segment, index = indexed
+        document = segment.data.document(index)
+        if document.content_hash != content_hash(data):
+            from indexerd.indexing import document_of  # noqa: PLC0415 - 30 ms of a start, for what just changed
+
+            document = document_of(path, data, self._parts.settings)
+        return document.title
+
+    def _shown(self, cited: Citation, span: LineSpan, lines: Lines, found: SourceRead, title: str) -> Json:
         text = lines.cut(span) if lines.count else ""
         now = Citation(source_path=cited.source_path, span=span, content_hash=content_hash(text.encode()))
         verdict: Json = {"state": None, "moved_to": []}
@@ -137,6 +149,7 @@ class Citations:
             "protocol": PROTOCOL_VERSION,
             "source_path": cited.source_path,
             **path_fields(self._parts.sources.absolute(cited.source_path)),
+            "title": title,
             "citation": str(now),
             "start_line": span.first,
             "end_line": span.last,

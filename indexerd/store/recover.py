@@ -250,7 +250,8 @@ def _open_newest(
 def _report(
     names: Sequence[str], slots: Mapping[SlotName, Slot], chosen: SlotName | None, faults: list[Fault]
 ) -> OpeningReport:
-    detail = "; ".join(str(fault) for fault in faults)
+    # Two slots may name one damaged file.
+    detail = "; ".join(dict.fromkeys(str(fault) for fault in faults))
     if chosen is not None:
         return OpeningReport(state="healthy", detail=detail, fell_back=bool(faults))
     if any(isinstance(fault, FormatVersionError) for fault in faults):

@@ -113,7 +113,7 @@ def test_control_c_ends_it_and_a_small_window_is_enough(watched):
     terminal = watched(columns=12, lines=4)
     terminal.shows(b"current: ev\x1b[K")
     terminal.process.send_signal(signal.SIGINT)
-    assert terminal.end() == (0, True)
+    assert terminal.end() == (130, True)
 
 
 @pytest.mark.slow

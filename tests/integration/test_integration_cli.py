@@ -422,6 +422,12 @@ def test_a_first_index_without_a_root_whose_settings_are_broken_says_so(home):
     assert home.json("query", "apt", status=1)["freshness"]["problem"]["code"] == "root_unavailable"
     for command in ("query", "evidence"):
         assert b"a root cannot be looked at" in home.run(command, "apt").stderr
+    assert home.json("status")["generation"] == 0
+    for flags in ((), ("--profile", home.json("status")["profile"]), ("--state-dir", home.json("status")["state_dir"])):
+        printed = home.run("config", *flags).stdout.decode()
+        assert f'roots = ["{home.docs}"]' in printed
+        assert "not used" in printed
+        assert "'hiden'" in printed
     assert any("'hiden'; did you mean 'hidden'?" in one["what"] for one in home.json("doctor", status=1))
 
 

@@ -29,6 +29,10 @@ from indexerd.access import matches
         ("a**/b", "ax/y/b", True),
         ("a.md", "axmd", False),
         ("**", "any/thing", True),
+        ("star[*].md", "star*.md", True),
+        ("star[*].md", "stars.md", False),
+        ("star\\*", "star*", False),
+        ("star\\*", "star\\s", True),
     ],
 )
 def test_a_glob_matches_paths_and_all_below_a_folder(glob, path, expected):

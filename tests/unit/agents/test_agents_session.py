@@ -432,3 +432,29 @@ def test_a_missing_resource_has_the_number_of_the_revision():
 def test_an_address_names_one_document(path):
     """What an address was made of comes back."""
     assert named(address(path)) == path
+
+
+@pytest.mark.parametrize("tool", [{"name": "search", "query": "quokka"}, {"name": "evidence", "question": "quokka"}])
+def test_a_root_that_cannot_be_looked_at_is_said_beside_current(tool):
+    """What the daemon says of its freshness stands in the result and its text; of other problems the code alone."""
+    agent = Agent()
+    assert (agent.tool(**tool)["problem"], agent.tool(**tool)["held"]) == (None, 0)
+    away = {"code": "root_unavailable", "detail": "docs: bad_settings"}
+    full = {"code": "sync_failed", "detail": "ENOENT: private/plan.md"}
+    for problem, told in ((away, away), (full, {**full, "detail": ""})):
+
+        def call(method, params, problem=problem):
+            reply = agent.house.call(method, params)
+            return {**reply, "freshness": {"state": "current", "problem": problem, "held": 2}}
+
+        found = Agent(call=call).tool(**tool)
+        assert (found["freshness"], found["held"], found["problem"]) == ("current", 2, told)
+
+
+def test_a_fetched_document_has_the_title_that_search_gives():
+    """Also just after a save that the index has not seen: the title is that of the text given."""
+    agent = Agent()
+    (found,) = (one for one in agent.tool("search", query="quokka port")["results"] if "setup.md" in one["id"])
+    assert found["title"].split(" > ")[0] == agent.tool("fetch", id=found["id"])["title"] == "Setup"
+    agent.house.write("guide/setup.md", "# Anew\n")
+    assert agent.tool("fetch", id="guide/setup.md")["title"] == "Anew"

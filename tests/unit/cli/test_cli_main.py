@@ -22,12 +22,6 @@ def test_a_call_without_a_command_shows_the_help(capfdbinary):
     assert b"\n  watch " in err
 
 
-def test_a_message_of_several_lines_becomes_one(capfdbinary):
-    """What the library spreads over lines is read as one sentence."""
-    assert run(["completion"]) == 2
-    assert capfdbinary.readouterr().err.splitlines()[0].endswith(b"Choose from: bash, zsh, fish")
-
-
 def test_the_help_cuts_no_summary_short(capfdbinary):
     """Each command is introduced by a whole sentence, the first of its own help."""
     assert run(["--help"]) == 0
@@ -35,6 +29,23 @@ def test_the_help_cuts_no_summary_short(capfdbinary):
     context = click.Context(cli)
     for name, _, summary in (command for commands in GROUPS.values() for command in commands):
         assert cli.get_command(context, name).get_short_help_str(limit=200) == summary
+
+
+@pytest.mark.parametrize(
+    ("command", "typed"),
+    [
+        ("sync", "sync PATH..."),
+        ("show", "show CITATION"),
+        ("open", "open N"),
+        ("completion", "completion {bash|zsh|fish}"),
+    ],
+)
+def test_an_argument_that_is_missing_is_told_as_what_to_type(command, typed, capfdbinary):
+    """Whichever command lacks one."""
+    assert run([command]) == 2
+    assert (
+        capfdbinary.readouterr().err.decode().startswith(f"indexerd: an argument is missing: type `indexerd {typed}`\n")
+    )
 
 
 @pytest.mark.parametrize(("arguments", "is_told"), [(["query", "-rf"], True), (["stop", "-x"], False)])

@@ -20,6 +20,24 @@ def settings_of(*arguments):
     return found
 
 
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        (["query", "-n", "x", "word"], "'-n' / '--number': 'x' is not a whole number, 0 or more."),
+        (["query", "-n", "-3", "word"], "'-n' / '--number': '-3' is not a whole number, 0 or more."),
+        (["open", "x"], "'N': 'x' is not a whole number, 1 or more."),
+        (["watch", "--max-chars", "1.5", "."], "'--max-chars': '1.5' is not a whole number, 0 or more."),
+        (["mcp", "--wait", "99999"], "'--wait': '99999' is not a whole number, 0 to 60000."),
+        (["evidence", "--min-coverage", "x", "word"], "'--min-coverage': 'x' is not a valid number."),
+    ],
+)
+def test_a_value_that_is_no_number_is_told_in_plain_words(given, told):
+    """No word of the option library's own stands in the message."""
+    result = CliRunner().invoke(cli, given)
+    assert result.exit_code == 2
+    assert f"Invalid value for {told}" in result.stderr
+
+
 def test_flags_that_are_not_given_set_nothing():
     """What the file says stays."""
     assert settings_of() == {}

@@ -119,6 +119,15 @@ def test_nothing_whole_is_damaged_and_nothing_is_believed(disk):
     assert content(opened(killed_process(fs)).snapshot()) == rebuilt_content({"a.md": "one\n"})
 
 
+def test_what_two_slots_have_in_common_is_said_once(disk):
+    """Where both slots name one manifest its damage is one reason."""
+    disk.names["durable"].data = disk.names["latest"].data
+    name = max(name for name in disk.names if name.endswith("manifest"))
+    damage(disk, name)
+    opening = opened(again(disk)).opening
+    assert (opening.state, opening.detail.count(name)) == ("damaged", 1)
+
+
 def test_a_manifest_of_another_generation_is_not_taken_for_the_one_named(disk):
     """A slot that names one generation's manifest as another's is refused, whole as both are."""
     slot = slots.decode_slot(disk.names["latest"].data, "latest")
