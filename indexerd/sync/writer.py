@@ -125,6 +125,8 @@ class Writer:
             self._draft.delete(overtaken, self.cycle.ledger)
             self._bulk_draft.delete(overtaken.symmetric_difference(work.tombstones), self.cycle.ledger)
             busy = self._begin_bulk(work.read)
+            # What it found gone waits for the run's publish, too: whoever makes one of these anew overtakes that word.
+            self._bulk_files.update(work.tombstones)
             self._open_in_bulk.append(batch)
             return self._again([], busy, batch.oldest), True
         hints = {hint.path: hint for hint in batch.hints}

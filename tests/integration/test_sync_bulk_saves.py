@@ -97,6 +97,30 @@ def test_a_file_that_is_as_it_was_again_goes_back_to_that(tmp_path, monkeypatch)
         assert rig.digest() == rig.scratch_digest(tmp_path / "scratch")
 
 
+@pytest.mark.parametrize("text", ["text 0", "made again"])
+@pytest.mark.parametrize("few", [True, False])
+def test_a_file_that_the_run_found_gone_and_that_is_made_again_stays(tmp_path, monkeypatch, text, few):
+    """A checkout unlinks a file and makes it anew: that the run saw it between the two is not the last word."""
+    monkeypatch.setattr("indexerd.sync.bulk.SLICE_FILES_HERE", 40)
+    monkeypatch.setattr("indexerd.sync.writer.FIRST_PUBLISH_SECONDS", float("inf"))
+    with Rig(tmp_path, watch=False) as rig:
+        for number in range(200):
+            rig.write(f"n{number:03}.md", f"text {number}")
+        rig.loop.sync_once()
+        for number in range(1, 200):
+            rig.write(f"n{number:03}.md", f"new text {number}")
+        (rig.root / "n000.md").unlink()
+        stepper = rig.loop._stepper
+        stepper.pending.doubt()
+        while stepper.writer.progress() is None or stepper.writer.progress().done < 40:
+            stepper.step()
+        rig.write("n000.md", text)
+        look_at(rig, "n000.md", *(() if few else (f"n{number:03}.md" for number in range(100, 199))))
+        finish(rig)
+        assert rig.text("n000.md") == text
+        assert rig.digest() == rig.scratch_digest(tmp_path / "scratch")
+
+
 def test_more_files_than_a_person_saves_join_the_run(half_read, tmp_path):
     """Fifty files named amid a run make no generation of their own, and are as they were written last."""
     generation = half_read.generation()
