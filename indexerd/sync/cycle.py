@@ -269,6 +269,8 @@ class Cycle(NamedTuple):
         for number, path in enumerate(decided.read):
             if not number % _PORTION:
                 between()
+                # What was published in between is what the files are compared with, or it would be published again.
+                snapshot = self.store.snapshot()
             stat = look.files.get(path)
             if redo or not self.ledger.is_known_unusable(path, stat):
                 size = stat.size if stat is not None else 0

@@ -180,3 +180,20 @@ def test_what_changes_before_the_retry_is_counted_as_it_is_then(tmp_path, operat
         assert counted(report) == counted(fresh.loop.sync_once())
         assert (report.added, report.updated, report.deleted) == (2, 1, 1)
         assert rig.digest() == fresh.digest() == rig.scratch_digest(tmp_path / "scratch")
+
+
+def test_what_is_published_at_any_moment_of_the_next_scan_is_not_published_again(bench):
+    """What a refused sync left is published amid the scan of the retry, whenever there is time: one generation."""
+    expected, _, _ = bench.plain()
+    for moment in itertools.count():
+        with bench.begun() as rig:
+            rig.fs.plan = Plan(fail_at=1, error=errno.ENOSPC, only="create")
+            assert refused(rig.loop.sync_once)[1]
+            writer, calls = rig.loop._stepper.writer, itertools.count()
+            between = writer.between
+            writer.between = lambda at=moment: next(calls) == at and between()  # noqa: B023 - called in this round
+            rig.loop._stepper._next_amid = 0.0
+            assert counted(rig.loop.sync_once()) == counted(expected), moment
+            if next(calls) <= moment:
+                break
+    assert moment > 3
