@@ -30,6 +30,8 @@ from indexerd.errors import RequestError
 from indexerd.grounding.reporting import judged_pair
 
 # So no text of an answer begins: a mark's bracket has a label in it.
+# So much of a line that is no JSON is shown.
+_SHOWN_BYTES = 80
 _IS_JSON = re.compile(r"\s*(?:\{\s*(?:[\"}]|$)|\[\s*[{\[\"])")
 
 
@@ -158,7 +160,7 @@ def _judged(line: bytes, language: str) -> bytes:
 
 
 def _checked_outside(lines: Iterable[bytes], command: str) -> Iterator[bytes]:
-    """Let a command judge the lines; one that answers fewer lines than it was given is an error."""
+    """Let a command judge the lines; another number of lines than it was given, or a line of no JSON, is an error."""
     given = list(lines)
     try:
         done = subprocess.run(  # noqa: S603 - the command is the caller's own, and no shell reads it
@@ -170,7 +172,18 @@ def _checked_outside(lines: Iterable[bytes], command: str) -> Iterator[bytes]:
     if done.returncode != 0 or len(answers) != len(given):
         told = f"ended with status {done.returncode} after {len(answers)} of {len(given)} lines"
         raise RequestError(f"--checker {command}: {told}")
+    for number, answer in enumerate(answers, 1):
+        if not _is_object(answer):
+            shown = answer[:_SHOWN_BYTES].decode(errors="replace")
+            raise RequestError(f"--checker {command}: line {number} of what it wrote is no JSON object: {shown}")
     return iter(answers)
+
+
+def _is_object(line: bytes) -> bool:
+    try:
+        return isinstance(json.loads(line), dict)
+    except (ValueError, RecursionError):
+        return False
 
 
 def _fixed(report: Result) -> str:

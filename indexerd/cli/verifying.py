@@ -77,7 +77,9 @@ def describe_verdict(result: Result) -> str:
     if state == "moved" and moved:
         return f"moved to {moved[0]}" + (f" ({count(len(moved), 'place')} in all)" if len(moved) > 1 else "")
     detail = str(result.get("detail") or "")
-    return f"{state} ({escape(detail)})" if state in {"changed", "fresh"} and detail else state
+    if state == "gone":
+        detail = f"looked at {result.get('path') or result['source_path']}"
+    return f"{state} ({escape(detail)})" if state in {"changed", "fresh", "gone"} and detail else state
 
 
 def verified(

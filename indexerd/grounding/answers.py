@@ -9,7 +9,8 @@ See: docs/grounding.md (answers).
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import count
 
 from indexerd.errors import RequestError
 from indexerd.grounding.claims import Statement, abstains, statements
@@ -35,7 +36,7 @@ class AnswerClaim:
     """One statement of an answer.
 
     Attributes:
-        claim_id: As the answer names it; in text `c1`, `c2`, … in order.
+        claim_id: As the answer names it, else, and in text, `c1`, `c2`, … in order; no two claims share one.
         start_char: Where it stands in a text; -1 in a structured answer.
         is_claim: Whether it is to be held to a source.
         marks: Where its marks stand in a text.
@@ -130,11 +131,22 @@ def structured_answer(value: Mapping[str, object]) -> Answer:
     _bounded(len(claims))
     reason = value.get("abstention_reason")
     return Answer(
-        claims=tuple(_claim(claim, number) for number, claim in enumerate(claims, 1)),
+        claims=_distinct([_claim(claim, number) for number, claim in enumerate(claims, 1)]),
         evidence_set_id=_text(value.get("evidence_set_id", ""), "answer.evidence_set_id"),
         abstained=_flag(value.get("abstained", False), "answer.abstained"),
         abstention_reason=None if reason is None else _text(reason, "answer.abstention_reason"),
     )
+
+
+def _distinct(claims: Sequence[AnswerClaim]) -> tuple[AnswerClaim, ...]:
+    """Return claims of which each has an id of its own: the second that is named `c1` is `c1-2`."""
+    given, taken = {claim.claim_id for claim in claims}, dict[str, AnswerClaim]()
+    for claim in claims:
+        others = (f"{claim.claim_id}-{number}" for number in count(2))
+        free = (name for name in others if name not in taken and name not in given)
+        own = claim.claim_id if claim.claim_id not in taken else next(free)
+        taken[own] = replace(claim, claim_id=own)
+    return tuple(taken.values())
 
 
 def _claim(value: object, number: int) -> AnswerClaim:

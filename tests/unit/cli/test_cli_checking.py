@@ -49,6 +49,15 @@ def test_lines_are_judged_from_a_file_too(files, capfdbinary):
     assert json.loads(capfdbinary.readouterr().out)["band"] == "supported"
 
 
+def test_what_a_checker_writes_besides_its_lines_is_an_error_that_names_the_line(files, tmp_path, capfd):
+    """Nothing that is no JSON object is handed on as a verdict, however many lines there are."""
+    (tmp_path / "two.jsonl").write_bytes((tmp_path / "lines.jsonl").read_bytes() * 2)
+    (tmp_path / "said.txt").write_text('{"band": "supported"}\nloading model\n')
+    assert run(["check", "--jsonl", "two.jsonl", "--checker", "cat said.txt"]) == 2
+    out, err = capfd.readouterr()
+    assert (out, "line 2 of what it wrote is no JSON object: loading model" in err) == ("", True), err
+
+
 def test_a_claim_too_long_to_be_judged_is_called_so(files, tmp_path, capfd):
     """Nothing of it was looked for, so nothing of it is said to be not found."""
     block = {"label": "S1", "chunk_id": "c", "citation": "a.md#L1-L1", "content_hash": "0" * 64, "text": "It is."}

@@ -6,7 +6,7 @@ import pytest
 
 from indexerd.cli.place import Place
 from indexerd.cli.reaching import Selection
-from indexerd.cli.verifying import path_from_here, verified
+from indexerd.cli.verifying import describe_verdict, path_from_here, verified
 from indexerd.config import find_places
 from indexerd.errors import RequestError, UnreachableError
 
@@ -36,6 +36,12 @@ def test_a_plain_file_is_verified_by_itself(place, path, state):
     """No profile, no index, no daemon: the file is all there is."""
     result = verified(f"{path}#L1-L1@sha256:{HASH}", Selection(), place)
     assert (result["state"], result["source_path"]) == (state, path)
+
+
+def test_of_what_is_gone_it_is_said_where_it_was_looked_for(place):
+    """A citation from a folder that one is not in leads nowhere."""
+    result = verified(f"notes/a.md#L1-L1@sha256:{HASH}", Selection(), place)
+    assert describe_verdict(result) == f"gone (looked at {place.cwd}/notes/a.md)"
 
 
 def test_flags_mean_their_watch_set_and_no_other_file(place):

@@ -270,6 +270,14 @@ def test_a_malformed_answer_is_refused_by_the_place_of_its_fault(value, message)
         structured_answer(value)
 
 
+def test_no_two_claims_share_an_id():
+    """Neither those that were named alike nor those without a name; the same answer gives the same ids."""
+    names = ["c2", None, "c1", "c2", "c2", "c2-2"]
+    claims = [claim() | ({"claim_id": name} if name else {}) for name in names]
+    expected = ["c2", "c2-3", "c1", "c2-4", "c2-5", "c2-2"]
+    assert [one.claim_id for one in structured_answer({"claims": claims}).claims] == expected
+
+
 def test_a_reply_that_is_no_evidence_is_refused():
     """A query's reply has none; an abstained one is evidence of nothing."""
     with pytest.raises(RequestError, match="must be an object"):
