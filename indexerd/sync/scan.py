@@ -80,8 +80,8 @@ class Scanner:
 
         Args:
             known: Where roots and mounts stood before, see `plan.next_places`; what is not there any more is held.
-            entering: Called with root and relative path before a folder is listed, and again from time to time while a
-                large one is gone through; not for ignored ones.
+            entering: Called with root and relative path before a folder's rules are read and it is listed, and again
+                from time to time while a large one is gone through; not for ignored ones.
             roots: Only these.
         """
         looks = []
@@ -102,7 +102,7 @@ class Scanner:
         Args:
             paths: Root and relative path of each; `b""` is the root itself. A rule file stands for its folder.
             known: As in `scan`.
-            entering: As in `scan`; called for the folders listed, not for those passed on the way.
+            entering: As in `scan`; called for the root and the folders listed, not for those passed on the way.
         """
         looks = []
         for root, wanted in _fold(paths).items():
@@ -147,8 +147,11 @@ class Scanner:
         """Begin a walk; the rules are None if nothing in the root can be looked at."""
         standing = Standing(root, known)
         try:
-            rules = self._rules(standing) if standing.open() else None
-            yield Walk(standing, self._max_file_bytes, entering), rules
+            is_open = standing.open()
+            if is_open and entering is not None:
+                # Its rules are read now: what comes to them later is to make an event.
+                entering(root, b"")
+            yield Walk(standing, self._max_file_bytes, entering), self._rules(standing) if is_open else None
         finally:
             standing.close()
 

@@ -157,7 +157,6 @@ class Walk:
         if fd is None:
             return []
         try:
-            self._announce(b"")
             return self._take(root, _entries(fd))
         except OSError as error:
             self._hold(b"", error)

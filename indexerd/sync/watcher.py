@@ -147,8 +147,12 @@ class Watcher:
     def keep_only(self, tops: frozenset[bytes], folders: frozenset[bytes]) -> None:
         """After a complete walk of these trees: drop every watch and refusal in them that the walk did not enter."""
         with self._lock:
-            self._remove(self._table.keep_only(tops, folders))
-            for folder in [known for known in self._refused if known not in folders and lies_below(known, tops)]:
+            # A root in one of these trees belongs to itself: nobody went into it.
+            others = self._roots - tops
+            self._remove(self._table.keep_only(tops, folders, others))
+            for folder in [
+                known for known in self._refused if known not in folders and lies_below(known, tops, others)
+            ]:
                 del self._refused[folder]
 
     def drain(self) -> None:

@@ -100,9 +100,14 @@ class WatchTable:
         """Forget the folders at and below these paths; return the descriptors that stand for nothing any more."""
         return self._drop(self._at_or_below(prefixes))
 
-    def keep_only(self, tops: Collection[bytes], folders: Collection[bytes]) -> tuple[int, ...]:
-        """Forget the folders at and below `tops` that are not among those given; return descriptors left over."""
-        return self._drop([folder for folder in self._at_or_below(tops) if folder not in folders])
+    def keep_only(
+        self, tops: Collection[bytes], folders: Collection[bytes], others: Collection[bytes] = ()
+    ) -> tuple[int, ...]:
+        """Forget the folders at and below `tops` that are not among those given; return descriptors left over.
+
+        What lies at and below `others` stays, unless a top lies there in turn.
+        """
+        return self._drop([folder for folder in self._at_or_below(tops, others) if folder not in folders])
 
     def read(self, events: Iterable[Event]) -> Harvest:
         """Turn events into hints and keep the table in step with them."""
@@ -126,13 +131,13 @@ class WatchTable:
         folders = self._folders.get(event.wd, ())
         return [f for f in folders if not event.name or f not in self._names or event.name in self._names[f]]
 
-    def _at_or_below(self, tops: Iterable[bytes]) -> list[bytes]:
-        """Return the watched folders at and below these paths, each once."""
+    def _at_or_below(self, tops: Iterable[bytes], others: Collection[bytes] = ()) -> list[bytes]:
+        """Return the watched folders at and below these paths, each once, but for those at and below others."""
         found: dict[bytes, None] = {}
         ahead = list(tops)
         while ahead:
             folder = ahead.pop()
-            if folder not in found:
+            if folder not in found and folder not in others:
                 found[folder] = None
                 ahead.extend(self._children.get(folder, ()))
         return [folder for folder in found if folder in self._watch]
@@ -177,9 +182,11 @@ class WatchTable:
         return self._folders.pop(wd, None) is not None
 
 
-def lies_below(path: bytes, tops: Collection[bytes]) -> bool:
-    """Whether a path is one of `tops` or lies beneath one; the number of tops does not matter if they are a set."""
+def lies_below(path: bytes, tops: Collection[bytes], others: Collection[bytes] = ()) -> bool:
+    """Whether a path is one of `tops` or lies beneath one, with none of `others` between; sets are asked quickly."""
     while path not in tops:
+        if path in others:
+            return False
         path = path.rpartition(b"/")[0]
         if not path:
             return b"/" in tops

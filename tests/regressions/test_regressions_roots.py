@@ -55,6 +55,23 @@ def test_a_root_that_a_look_under_way_has_missed_is_whole_at_the_next_question(t
         assert (rig.text("a.md"), rig.loop.held()) == ("two", frozenset())
 
 
+def test_a_look_at_a_root_leaves_the_root_in_it_watched(tmp_path):
+    """The outer root's rules are edited, so all of it is looked at: what happens in the inner one is still told."""
+    inner = tmp_path / "root" / "inner"
+    inner.parent.mkdir()
+    with Rig(tmp_path, tmp_path / "root", inner) as rig:
+        rig.write("a.md", "outer")
+        rig.write("k/b.md", "one", root=inner)
+        rig.start()
+        rig.write(".gitignore", "*.txt\n")
+        rig.settle()
+        rig.write("k/b.md", "two", root=inner)
+        rig.write("c.md", "new", root=inner)
+        rig.settle()
+        assert (rig.text("r1/k/b.md"), rig.text("r1/c.md")) == ("two", "new")
+        assert rig.digest() == rig.scratch_digest(tmp_path / "scratch")
+
+
 def test_a_look_at_one_file_does_not_make_a_lost_root_whole(tmp_path):
     """Files that were due for another look were found in the root that was back, and the rest stayed held for good."""
     with Rig(tmp_path) as rig:

@@ -220,6 +220,19 @@ def test_each_folder_is_announced_before_it_is_listed(tmp_path):
     assert seen(look) == ["a/b/c.md", "a/b/late.md", "a/late.md", "late.md"]
 
 
+def test_each_folder_is_announced_before_its_rules_are_read(tmp_path):
+    """Rules that come when a folder is announced hold: later ones make an event where that has it watched."""
+    write(tmp_path, "a/b.md", "a/c.md", "b.md", "c.md")
+    for folder in (b"", b"a"):
+        rules = tmp_path / os.fsdecode(folder) / ".gitignore"
+        enter = lambda _, at, of=folder, to=rules: at == of and to.write_text("/b.md\n")  # noqa: E731
+        assert f"{folder.decode()}/b.md".lstrip("/") not in seen(scanner_of(tmp_path).scan(entering=enter))
+        rules.unlink()
+        place = (root_at(tmp_path), folder)
+        assert f"{folder.decode()}/b.md".lstrip("/") not in seen(scanner_of(tmp_path).look([place], entering=enter))
+        rules.unlink()
+
+
 def test_a_tagged_cache_is_passed_over(tmp_path):
     """A folder with a CACHEDIR.TAG is left out if the tag has the signature, and nothing else says so."""
     write(tmp_path, "cache/a.md", "cache/deep/b.md", "fake/CACHEDIR.TAG", "fake/c.md", "CACHEDIR.TAG", "d.md")
