@@ -145,7 +145,8 @@ class SourceFault(NamedTuple):
     Attributes:
         code: `source_missing` only when its absence was seen in a readable parent; `source_changed` when it kept
             changing under the read; `source_escapes_root` for links on the way; `source_unreadable` for the rest.
-        detail: For people: the cause and, where there is one, the errno name (`EACCES`, `too_large`, `not_regular`).
+        detail: For people: the cause and, where there is one, the errno name (`EACCES`, `too_large`, `not_regular`,
+            `foreign_link`).
     """
 
     code: FaultCode

@@ -4,7 +4,8 @@ Owns: opening below a root without following links, and the proof that a read sa
 Knows nothing of: the index, ignore rules, what bytes mean.
 Invariants: 1. nothing outside a root is ever opened for reading, whatever is swapped meanwhile. 2. bytes are returned
     only if the file's stat was the same before and after. 3. `source_missing` is said only when absence was seen in a
-    readable folder of a root that is there. 4. opening never waits: no FIFO, device or terminal can hold a reader.
+    readable folder of a root that is there. 4. opening never waits: no FIFO, device or terminal can hold a reader. 5. a
+    file that somebody may have linked here to have it shown is not read (`_is_foreign_link`).
 Purity: shell (file system, read only).
 See: docs/consistency.md (reading sources).
 """
@@ -209,7 +210,7 @@ class SourceTree:
             except OSError as error:
                 return _open_fault(error, root_fd, relative)
             try:
-                found = self._read_open(fd)
+                found = self._read_open(fd, root_fd)
             except OSError as error:
                 return SourceFault("source_unreadable", error_name(error))
             finally:
@@ -218,11 +219,13 @@ class SourceTree:
                 return found
         return SourceFault("source_changed", f"changed during each of {_ATTEMPTS} reads")
 
-    def _read_open(self, fd: int) -> SourceRead | SourceFault | None:
+    def _read_open(self, fd: int, root_fd: int) -> SourceRead | SourceFault | None:
         """Read an open file; None if it changed meanwhile."""
         before = os.fstat(fd)
         if not stat_bits.S_ISREG(before.st_mode):
             return SourceFault("source_unreadable", "not_regular")
+        if _is_foreign_link(before, root_fd):
+            return SourceFault("source_unreadable", "foreign_link")
         if before.st_size > self._max_file_bytes:
             return SourceFault("source_unreadable", "too_large")
         data = _read_at_most(fd, before.st_size + 1)
@@ -231,6 +234,15 @@ class SourceTree:
         if (len(data), after.st_size, after.st_mtime_ns, after.st_ctime_ns) != (found.size, *found[2:]):
             return None
         return SourceRead(data, found)
+
+
+def _is_foreign_link(found: os.stat_result, root_fd: int) -> bool:
+    """Whether a file has another name, is not for everybody to read, and belongs to another user than the root.
+
+    Whoever writes below the root could have linked it here without being allowed to read it, where the system lets him.
+    """
+    is_secret = found.st_nlink > 1 and not found.st_mode & stat_bits.S_IROTH
+    return is_secret and found.st_uid != os.fstat(root_fd).st_uid
 
 
 def _read_at_most(fd: int, limit: int) -> bytes:

@@ -38,6 +38,7 @@ _SKIPPED_REMEDIES = {
     "binary": "it has a NUL in its first 8 KiB: save it as UTF-8 text, or ignore it",
     "symlink": "links below a root are not followed: make what it points to a root of its own, or ignore the link",
     "not_regular": "a FIFO, socket or device: ignore it",
+    "foreign_link": "it has other names and belongs to another user than the root: copy it, or make it public",
     "EACCES": "make it readable for the user of the daemon, or ignore it",
     "EPERM": "make it readable for the user of the daemon, or ignore it",
 }

@@ -30,7 +30,7 @@ from indexerd.sync.reading import Outcome, Slice, Wanted, build_files
 from indexerd.sync.scan import Scanner, ruled_by
 
 # Why a file cannot be opened or read, where that means "a fresh index would not have it" and not "cannot look now".
-_NOT_FOR_US = frozenset({"too_large", "not_regular"})
+_NOT_FOR_US = frozenset({"too_large", "not_regular", "foreign_link"})
 # So many deletions are looked at twice; more are a folder gone, which no listing misses file by file.
 _CONFIRMED_AT_MOST = 2000
 # After so many files of a survey, some milliseconds of work, other things come in between.

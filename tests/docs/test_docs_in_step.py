@@ -133,7 +133,9 @@ def test_every_state_of_a_root_is_explained():
     """A root that is not `ok` is explained where held documents are."""
     shown = section(OPERATIONS, "What is ignored")
     assert all(f"`{state}`" in shown for state in set(get_args(RootState)) - {"ok", "unreadable"})
-    assert {"`too_large`", "`symlink`", "`not_regular`", "`binary`"} <= set(re.findall(r"`\w+`", shown))
+    assert {"`too_large`", "`symlink`", "`not_regular`", "`foreign_link`", "`binary`"} <= set(
+        re.findall(r"`\w+`", shown)
+    )
 
 
 def test_every_rejection_and_abstention_is_explained():

@@ -899,3 +899,26 @@ def test_a_file_that_never_holds_still_is_listed_by_one_shot(tmp_path):
         report = rig.loop.sync_once()
         assert rig.paths() == ["still.md"]
         assert [(e.source_path, e.reason) for e in report.skipped] == [("busy.md", "source_changed")]
+
+
+@is_root
+@pytest.mark.root
+def test_what_becomes_a_link_to_a_secret_of_another_user_leaves_the_index_and_is_listed(tmp_path):
+    """It is counted as skipped, where its name was an indexed document's too; it comes back by itself once it is not."""
+    with Rig(tmp_path) as rig:
+        rig.write("a.md", "mine")
+        rig.start()
+        secret = tmp_path / "secret.md"
+        secret.write_text("secret")
+        secret.chmod(0o600)
+        os.chown(secret, 12345, 12345)
+        os.link(secret, rig.root / "new.md")
+        os.replace(rig.root / "new.md", rig.root / "a.md")
+        rig.settle()
+        assert rig.paths() == []
+        assert [(each.source_path, each.reason) for each in rig.loop.status().skipped] == [("a.md", "foreign_link")]
+        assert rig.digest() == rig.scratch_digest(tmp_path / "scratch")
+        (rig.root / "a.md").chmod(0o644)
+        rig.settle()
+        assert rig.text("a.md") == "secret"
+        assert not rig.loop.status().skipped

@@ -61,6 +61,27 @@ def test_a_hard_link_is_the_file_itself(folder, tmp_path):
         assert tree(folder).read(SourcePath(name)).data == b"shared"
 
 
+@pytest.mark.root
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
+def test_a_link_to_a_secret_file_of_another_user_is_not_read(folder, tmp_path):
+    """What not everybody may read, under a further name, is read for the owner of the root alone."""
+    secret = tmp_path / "secret.md"
+    secret.write_text("secret")
+    secret.chmod(0o640)
+    os.link(secret, folder / "a.md")
+    assert tree(folder).read(SourcePath("a.md")).data == b"secret"
+    os.chown(secret, 12345, 12345)
+    assert fault(folder, "a.md") == ("source_unreadable", "foreign_link")
+    secret.chmod(0o644)
+    assert tree(folder).read(SourcePath("a.md")).data == b"secret"
+    secret.chmod(0o600)
+    os.chown(folder, 12345, 12345)
+    assert tree(folder).read(SourcePath("a.md")).data == b"secret"
+    os.chown(folder, 0, 0)
+    secret.unlink()
+    assert tree(folder).read(SourcePath("a.md")).data == b"secret", "it has no other name"
+
+
 def test_a_root_may_be_a_link(folder, tmp_path):
     """The user may name a root by a link: only what is below is held to the rule."""
     (folder / "a.md").write_text("a")

@@ -200,6 +200,6 @@ def test_every_problem_and_reason_of_the_manual_has_a_remedy_of_its_own():
     section = text.partition("## Problems and what to do")[2].partition("\n## ")[0]
     codes = re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE)
     assert set(codes) == set(doctoring._PROBLEM_REMEDIES)
-    for reason in ("too_large", "binary", "symlink", "not_regular"):
+    for reason in ("too_large", "binary", "symlink", "not_regular", "foreign_link"):
         assert f"| `{reason}` |" in text
         assert reason in doctoring._SKIPPED_REMEDIES
