@@ -904,7 +904,7 @@ def test_a_file_that_never_holds_still_is_listed_by_one_shot(tmp_path):
 @is_root
 @pytest.mark.root
 def test_what_becomes_a_link_to_a_secret_of_another_user_leaves_the_index_and_is_listed(tmp_path):
-    """It is counted as skipped, where its name was an indexed document's too; it comes back by itself once it is not."""
+    """It is counted as skipped, where its name was an indexed document's too; it comes back once it is not."""
     with Rig(tmp_path) as rig:
         rig.write("a.md", "mine")
         rig.start()
