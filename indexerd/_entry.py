@@ -132,7 +132,7 @@ def _decode(answer: bytes) -> dict[str, Any]:
 
 
 def _print(asking: Asking, result: dict[str, Any], answer: bytes) -> int:
-    from indexerd.cli.answering import answer_bytes, finish  # noqa: PLC0415 - as above
+    from indexerd.cli.hits import answer_bytes, finish  # noqa: PLC0415 - as above
 
     raw = answer[len(_HEAD) :].rstrip().removesuffix(b"}")
     out, err = answer_bytes(asking, result, raw, os.environ, os.getcwd())

@@ -15,6 +15,7 @@ from typing import NamedTuple
 from indexerd import __version__
 from indexerd.agents.session import Message, Session
 from indexerd.agents.tools import Bounds, Tools
+from indexerd.cli.printing import write
 from indexerd.cli.sockets import named_socket, present_sockets
 from indexerd.errors import UnreachableError
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from indexerd.client import Client
 
 _CHUNK = 1 << 16
-_STDIN, _STDOUT, _STDERR = 0, 1, 2
+_STDIN = 0
 _CALL_SECONDS = 60.0
 _HINT = b"indexerd: mcp waits for an agent's messages on standard input; agents start it themselves (Ctrl-D ends it)\n"
 
@@ -74,7 +75,7 @@ def serve(served: Served) -> int:
     session = Session(Tools(_Daemon(served).call, served.bounds), __version__)
     try:
         if os.isatty(_STDIN):
-            os.write(_STDERR, _HINT)
+            write(2, _HINT)
         while data := os.read(_STDIN, _CHUNK):
             session.feed(data)
             if not _answer_all(session):
@@ -93,7 +94,7 @@ def _answer_all(session: Session) -> bool:
         # What cancels this message may have come while it was at work.
         while select.select([_STDIN], [], [], 0)[0] and (data := os.read(_STDIN, _CHUNK)):
             session.feed(data)
-        if reply is not None and not session.is_cancelled(message) and not _write(reply):
+        if reply is not None and not session.is_cancelled(message) and not write(1, reply):
             return False
     return True
 
@@ -102,19 +103,8 @@ def _answered(session: Session, message: Message) -> bytes | None:
     try:
         return session.answer(message)
     except Exception as error:  # noqa: BLE001 - the border of one message: the agent must not lose the server
-        text = f"indexerd mcp: {type(error).__name__}: {error}"
-        os.write(_STDERR, text.encode("ascii", "backslashreplace") + b"\n")
+        write(2, f"indexerd mcp: {type(error).__name__}: {error}\n")
         return session.failure(message)
-
-
-def _write(data: bytes) -> bool:
-    view = memoryview(data)
-    try:
-        while view:
-            view = view[os.write(_STDOUT, view) :]
-    except BrokenPipeError:
-        return False
-    return True
 
 
 def _likely(served: Served) -> str | None:

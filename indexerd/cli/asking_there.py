@@ -13,9 +13,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Literal, cast
 
-from indexerd.cli.answering import write
 from indexerd.cli.place import Place
-from indexerd.cli.plain import count, escape
+from indexerd.cli.printing import count, escape, write
 from indexerd.cli.reaching import Backend, Result, Selection, find_daemon, local_config, naming_holder, reach_daemon
 from indexerd.config import Config, holds
 from indexerd.errors import BusyError, RequestError, StoreLockedError

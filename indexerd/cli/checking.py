@@ -18,12 +18,11 @@ from typing import cast
 import click
 
 from indexerd.analysis import known_language
-from indexerd.cli.answering import write, write_json
 from indexerd.cli.asking_there import asking_backend
 from indexerd.cli.hits import conflict_lines
 from indexerd.cli.options import acting, as_json, goes_with, one_of, read_text, selecting, take_selection
 from indexerd.cli.place import here
-from indexerd.cli.plain import count, escape
+from indexerd.cli.printing import count, escape, write, write_json
 from indexerd.cli.reaching import Result
 from indexerd.cli.tracing import evidence_in, read_trace, with_answer, write_trace
 from indexerd.errors import RequestError

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import click
 
-from indexerd.cli.answering import write
+from indexerd.cli.printing import write
 
 # What stands for a value in the help, where the value is the name of a file or folder.
 _FILES = frozenset({"FILE", "DIR", "PATH", "ROOT", "CASES", "CITATION", "ANSWER", "PATHS", "ROOTS"})

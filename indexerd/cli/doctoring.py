@@ -15,11 +15,10 @@ from typing import NamedTuple, cast
 import click
 
 from indexerd import __version__
-from indexerd.cli.answering import write, write_json
 from indexerd.cli.asking_there import all_documents
 from indexerd.cli.options import as_json, selecting, take_selection
 from indexerd.cli.place import Place, here
-from indexerd.cli.plain import escape
+from indexerd.cli.printing import escape, write, write_result
 from indexerd.cli.reaching import Backend, Result, Selection, find_daemon, local_config, root_paths
 from indexerd.cli.sockets import present_sockets
 from indexerd.client import Client
@@ -98,13 +97,10 @@ def doctor_command(is_json: bool, **flags: object) -> int:
     """
     selection, place = take_selection(flags), here()
     findings = list(examine(selection, place))
-    if is_json:
-        write_json([one._asdict() for one in findings])
-    else:
-        for one in findings:
-            lines = f"{one.area:<9} {escape(one.what)}\n    {escape(one.remedy)}\n"
-            write(1, lines)
-        write(2, b"" if findings else b"nothing to report\n")
+    lines = (f"{one.area:<9} {escape(one.what)}\n    {escape(one.remedy)}" for one in findings)
+    write_result([one._asdict() for one in findings], lines, is_json=is_json)
+    if not is_json and not findings:
+        write(2, "nothing to report\n")
     return 1 if findings else 0
 
 

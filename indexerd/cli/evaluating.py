@@ -9,16 +9,15 @@ See: docs/evaluation.md.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
 
 import click
 
-from indexerd.cli.answering import write, write_json
 from indexerd.cli.asking_there import asking_backend
 from indexerd.cli.options import as_json, goes_with, selecting, take_selection
 from indexerd.cli.place import here
-from indexerd.cli.plain import escape
+from indexerd.cli.printing import escape, write, write_json, write_result
 from indexerd.cli.reaching import Backend, Result
 from indexerd.errors import IndexerdError, InputError, RequestError
 from indexerd.evaluation import Case, CaseResult, Ranked, measured, read_cases
@@ -80,7 +79,7 @@ def eval_command(  # noqa: PLR0913, PLR0917 - one argument a flag
     if run_file:
         _save(run_file, "".join(run_lines({one.case.case_id: one.ranked.sources for one in results}, "indexerd")))
     report = _report(results, measures, generation)
-    _ = write_json(report) if is_json else write(1, _for_people(report))
+    write_result(report, _for_people(report), is_json=is_json)
     broken = _broken(measures, bounds)
     return 1 if report["errors"] or report["failed"] or broken or generation is None else 0
 
@@ -183,19 +182,15 @@ def _case_report(one: CaseResult) -> dict[str, Any]:
     }
 
 
-def _for_people(report: Mapping[str, Any]) -> str:
-    lines = [
-        f"{'no case' if value is None else format(value, '.4f'):>8}  {name}"
-        for name, value in report["metrics"].items()
-    ]
+def _for_people(report: Mapping[str, Any]) -> Iterator[str]:
+    for name, value in report["metrics"].items():
+        yield f"{'no case' if value is None else format(value, '.4f'):>8}  {name}"
     for case in report["cases"]:
-        lines += [f"{escape(case['case_id'])}: {escape(fault)}" for fault in case["failures"]]
+        yield from (f"{escape(case['case_id'])}: {escape(fault)}" for fault in case["failures"])
     count = len(report["cases"])
-    where = (
-        f"generation {report['generation']}" if report["generation"] is not None else "the generation changed meanwhile"
-    )
-    lines.append(f"{count - report['failed']} of {count} cases passed, {report['errors']} errors, {where}")
-    return "".join(f"{line}\n" for line in lines)
+    generation = report["generation"]
+    where = "the generation changed meanwhile" if generation is None else f"generation {generation}"
+    yield f"{count - report['failed']} of {count} cases passed, {report['errors']} errors, {where}"
 
 
 def _broken(measures: Mapping[str, float | None], bounds: Sequence[tuple[str, str, float]]) -> list[str]:

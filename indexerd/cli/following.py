@@ -19,8 +19,7 @@ from contextlib import contextmanager
 from datetime import datetime
 from typing import cast
 
-from indexerd.cli.answering import BROKEN_PIPE, write
-from indexerd.cli.plain import count
+from indexerd.cli.printing import BROKEN_PIPE, count, write
 from indexerd.cli.reaching import Backend, Result
 from indexerd.clock import SystemClock
 

@@ -13,12 +13,11 @@ from typing import cast
 
 import click
 
-from indexerd.cli.answering import write, write_json
 from indexerd.cli.asking import is_undecodable
 from indexerd.cli.asking_there import asking_backend, name_below
 from indexerd.cli.options import as_json, selecting, take_selection
 from indexerd.cli.place import Place, here
-from indexerd.cli.plain import count, escape
+from indexerd.cli.printing import count, escape, write, write_json
 from indexerd.cli.reaching import Backend, Result
 from indexerd.cli.sockets import forget
 from indexerd.config import absolute

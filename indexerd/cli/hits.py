@@ -1,21 +1,41 @@
-"""A `query` result as bytes for standard output: numbered hits for people, or one of the forms that scripts read.
+"""A `query` result printed: numbered hits for people, or one of the forms that scripts read; the same for both paths.
 
-Owns: how hits look; what is said beside them on standard error.
-Knows nothing of: where the result came from, where the bytes go. Light on purpose: part of the query fast path.
+Owns: how hits look; what is said beside them on standard error; the exit status of `query`.
+Knows nothing of: click, where the result came from. Light on purpose: part of the query fast path.
 Invariants: 1. forms for people and `vimgrep` carry escaped text only; only JSON and NUL-separated names are exact.
-    2. what was withheld is told in one line.
-Purity: pure.
-See: docs/protocol.md (hits).
+    2. what was withheld is told in one line. 3. the fast path and the full command line print the same bytes for the
+    same result.
+Purity: pure, save `finish` (standard streams, the file of the last result) and whether somebody looks.
+See: docs/protocol.md (hits), docs/operations.md.
 """
 
 from __future__ import annotations
 
-from indexerd.cli.plain import BOLD, CYAN, DIM, MATCH, RESET, YELLOW, count, escape, flatten, shorten
+import os
+
+from indexerd.cli.printing import (
+    BOLD,
+    BROKEN_PIPE,
+    CYAN,
+    DIM,
+    MATCH,
+    RESET,
+    YELLOW,
+    count,
+    escape,
+    flatten,
+    shorten,
+    wants_colour,
+    write,
+)  # fmt: skip
+from indexerd.cli.sockets import remember
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Any
+
+    from indexerd.cli.asking import Asking
 
     # A result as it came over the socket; its fields are documented with the protocol.
     Result = Mapping[str, Any]
@@ -31,6 +51,42 @@ _REASONS = {
     "superseded": "superseded by a newer version",
     "proof_budget": "not proved in time",
 }
+
+
+def answer_bytes(
+    asking: Asking, result: dict[str, Any], raw: bytes, environ: Mapping[str, str], cwd: str
+) -> tuple[bytes, bytes]:
+    """Return what standard output and standard error get.
+
+    Args:
+        asking: What was asked.
+        result: The result, decoded.
+        raw: The result as JSON, as it came: what `--json` prints.
+        environ: The process environment, for colour.
+        cwd: Current directory, for short paths.
+    """
+    colour = wants_colour(asking.color, environ, is_terminal=os.isatty(1))
+    form = asking.format
+    if form == "json":
+        return raw + b"\n", b""
+    encode = None
+    if form == "jsonl":
+        import json  # noqa: PLC0415 - 10 ms that only this form needs
+
+        encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+    links = asking.hyperlink and (asking.color == "always" or os.isatty(1))
+    out = render(result, form, nul=asking.nul, cwd=cwd, colour=colour, links=links, encode=encode)
+    err_colour = wants_colour(asking.color, environ, is_terminal=os.isatty(2))
+    return out, notes(result, err_colour, narrowed=asking.is_narrowed).encode("utf-8", "backslashreplace")
+
+
+def finish(result: dict[str, Any], out: bytes, err: bytes) -> int:
+    """Write both streams, remember what was shown, and return the exit status."""
+    remember(result["hits"], [path_bytes(hit) for hit in result["hits"]], os.environ, os.getuid())
+    if not write(1, out):
+        return BROKEN_PIPE
+    write(2, err)
+    return 0 if result["hits"] else 1
 
 
 def render(  # noqa: PLR0913 - the ways a result can be printed

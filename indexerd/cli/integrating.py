@@ -17,10 +17,9 @@ import click
 
 from indexerd.agents.tools import Bounds
 from indexerd.cli.agenting import Served, is_date, serve
-from indexerd.cli.answering import write
 from indexerd.cli.options import Whole, acting, selecting, take_selection
 from indexerd.cli.place import Place, here
-from indexerd.cli.plain import escape
+from indexerd.cli.printing import escape, write
 from indexerd.errors import ConfigError, RequestError
 
 _SERVICE = """\

@@ -12,11 +12,10 @@ from typing import cast
 
 import click
 
-from indexerd.cli.answering import write, write_json, write_lines
 from indexerd.cli.asking_there import all_documents, asking_backend
 from indexerd.cli.options import Whole, acting, as_json, naming, one_of, selecting, take_selection
 from indexerd.cli.place import here
-from indexerd.cli.plain import escape
+from indexerd.cli.printing import escape, write, write_result
 from indexerd.cli.reaching import Result
 
 
@@ -34,13 +33,11 @@ def documents_command(deleted: bool, nul: bool, is_json: bool, **flags: object) 
     wanted: dict[str, object] = {name: list(cast("tuple[str, ...]", value)) for name, value in flags.items() if value}
     with asking_backend(selection, here(), allow_local=True, need="read") as backend:
         documents = list(all_documents(backend, wanted | ({"deleted": True} if deleted else {})))
-    if is_json:
-        return _print_list(documents)
     if nul:
         write(1, "".join(f"{document['source_path']}\0" for document in documents))
-        return 0
-    lines = [_document_line(document, is_deleted=deleted) for document in documents]
-    write_lines(lines)
+    else:
+        lines = (_document_line(document, is_deleted=deleted) for document in documents)
+        write_result(documents, lines, is_json=is_json)
     return 0
 
 
@@ -62,16 +59,17 @@ def generations_command(number: int | None, is_json: bool, **flags: object) -> i
     with asking_backend(take_selection(flags), here(), allow_local=True, need="read") as backend:
         result = backend.call("generations", {} if number is None else {"generation": number})
     generations = cast("list[Result]", result["generations"])
-    if is_json:
-        return _print_list(generations)
+    write_result(generations, _generation_lines(generations, number), is_json=is_json)
+    return 0
+
+
+def _generation_lines(generations: list[Result], number: int | None) -> Iterator[str]:
     for one in generations:
         changes = f"+{one['added']} ~{one['updated']} -{one['deleted']}"
         durable = "" if one["durable"] else "  not yet on disk for good"
-        write(1, f"{one['generation']:>8}  {escape(str(one['published_at']))}  {changes}{durable}\n")
+        yield f"{one['generation']:>8}  {escape(str(one['published_at']))}  {changes}{durable}"
     if number is not None:
-        lines = _change_lines(cast("Result | None", generations[0]["changes"]), number)
-        write_lines(lines)
-    return 0
+        yield from _change_lines(cast("Result | None", generations[0]["changes"]), number)
 
 
 def _change_lines(changes: Result | None, number: int) -> Iterator[str]:
@@ -84,8 +82,3 @@ def _change_lines(changes: Result | None, number: int) -> Iterator[str]:
         yield from (f"          {sign} {escape(path)}" for path in cast("list[str]", changes[kind]))
     if changes["truncated"]:
         yield "          and more than one message carries"
-
-
-def _print_list(values: list[Result]) -> int:
-    write_json(values)
-    return 0

@@ -13,7 +13,7 @@ import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 
-from indexerd.cli.plain import flatten
+from indexerd.cli.printing import flatten
 from indexerd.config import Log
 
 # What the journal takes a `<N>` at the beginning of a line for (syslog priorities).

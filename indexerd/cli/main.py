@@ -17,15 +17,12 @@ from collections.abc import Mapping, Sequence
 import click
 
 from indexerd import __version__
-from indexerd.cli.answering import BROKEN_PIPE, write, write_json, write_lines
-from indexerd.cli.plain import escape
+from indexerd.cli.printing import BROKEN_PIPE, escape, write, write_json, write_lines
 from indexerd.errors import (
     BusyError,
     ConfigError,
     IndexerdError,
-    InputError,
     RequestError,
-    SeveralDaemonsError,
     StoreError,
     StoreLockedError,
     UnreachableError,
@@ -83,6 +80,15 @@ GROUPS: Mapping[str, tuple[tuple[str, str, str], ...]] = {
         ),
     ),
 }
+# Exit status and stable code of each family of errors; a refused request has a code of its own.
+FAMILIES: tuple[tuple[type[Exception], int, str], ...] = (
+    (UnreachableError, 3, "no_daemon"),
+    (BusyError, 75, "busy"),
+    (StoreLockedError, 75, "store_locked"),
+    (ConfigError, 78, "bad_configuration"),
+    (StoreError, 2, "store_error"),
+    (Exception, 2, "error"),
+)
 _PRINTED_BY_LIBRARY = frozenset({"-h", "--help", "--version"})
 _MODULES = {name: module for commands in GROUPS.values() for name, module, _ in commands}
 
@@ -162,35 +168,14 @@ def _run(given: list[str]) -> int:
 
 def report(error: Exception, *, as_json: bool) -> int:
     """Print an error where it belongs and return the exit status of its family."""
-    status, code = classify(error)
-    problems = (
-        error.problems if isinstance(error, ConfigError | InputError | SeveralDaemonsError) else (describe(error),)
-    )
+    status, code = next((status, code) for family, status, code in FAMILIES if isinstance(error, family))
+    problems: Sequence[str] = getattr(error, "problems", (describe(error),))
     if as_json:
-        fields = {"code": code, "message": "; ".join(problems)}
-        write_json({"error": fields})
+        code = error.code if isinstance(error, RequestError) else code
+        write_json({"error": {"code": code, "message": "; ".join(problems)}})
     else:
         write_lines([f"indexerd: {escape(problem)}" for problem in problems], 2)
     return status
-
-
-def classify(error: Exception) -> tuple[int, str]:  # noqa: PLR0911 - one row a family
-    """Return exit status and stable code of an error."""
-    match error:
-        case UnreachableError():
-            return 3, "no_daemon"
-        case BusyError():
-            return 75, "busy"
-        case StoreLockedError():
-            return 75, "store_locked"
-        case ConfigError():
-            return 78, "bad_configuration"
-        case RequestError():
-            return 2, error.code
-        case StoreError():
-            return 2, "store_error"
-        case _:
-            return 2, "error"
 
 
 def describe(error: Exception) -> str:

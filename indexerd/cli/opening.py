@@ -15,14 +15,12 @@ from typing import cast
 
 import click
 
-from indexerd.cli.answering import write, write_json, write_lines
 from indexerd.cli.asking import is_undecodable
 from indexerd.cli.asking_there import asking_backend, name_below
 from indexerd.cli.hits import path_bytes
 from indexerd.cli.options import Whole, acting, as_json, selecting, take_selection
 from indexerd.cli.place import Place, here
-from indexerd.cli.plain import count, escape
-from indexerd.cli.querying import terminal_safe
+from indexerd.cli.printing import count, escape, terminal_safe, write, write_json, write_lines
 from indexerd.cli.reaching import Backend, Result
 from indexerd.cli.sockets import recall, remember
 from indexerd.cli.verifying import describe_verdict, verdict_on_file

@@ -15,13 +15,12 @@ from typing import cast
 
 import click
 
-from indexerd.cli.answering import answer_bytes, finish, write, write_json
 from indexerd.cli.asking import Asking, is_undecodable
 from indexerd.cli.asking_there import asking_backend, call_whole, here_globs
-from indexerd.cli.hits import conflict_lines, none_passes, notes, notes_beside
+from indexerd.cli.hits import answer_bytes, conflict_lines, finish, none_passes, notes, notes_beside
 from indexerd.cli.options import Share, Whole, as_json, colouring, filtering, one_of, selecting, take_selection, words
 from indexerd.cli.place import here
-from indexerd.cli.plain import escape
+from indexerd.cli.printing import escape, terminal_safe, write, write_json
 from indexerd.cli.reaching import Result
 from indexerd.cli.tracing import ASKED, trace_of, write_trace
 from indexerd.errors import RequestError
@@ -184,8 +183,3 @@ def _why_none(result: Result, narrowed: bool) -> str:
     if narrowed and result["abstention_reason"] == "no_overlap":
         return "no overlap with the documents that the filters let through"
     return str(result["abstention_reason"]).replace("_", " ")
-
-
-def terminal_safe(text: str) -> str:
-    """Return a text of several lines with everything but line ends and tabs escaped."""
-    return "\n".join("\t".join(escape(cell) for cell in line.split("\t")) for line in text.split("\n"))

@@ -14,11 +14,10 @@ from typing import NamedTuple, cast
 
 import click
 
-from indexerd.cli.answering import write_json, write_lines
 from indexerd.cli.asking_there import asking_backend, call_whole
 from indexerd.cli.options import as_json, selecting, take_selection
 from indexerd.cli.place import here
-from indexerd.cli.plain import count, escape, flatten
+from indexerd.cli.printing import count, escape, flatten, write_result
 from indexerd.cli.reaching import Backend, Result
 from indexerd.cli.tracing import STAGES, check_trace, evidence_in, trace_of
 from indexerd.errors import RequestError
@@ -61,19 +60,15 @@ def replay_command(file: str, is_json: bool, **flags: object) -> int:
     stage = _stage(differences) if "trace" in saved else None
     about = cast("Result", now["historical"])
     verdict = _verdict(bool(differences), about)
-    if is_json:
-        report = {
-            "verdict": verdict,
-            **({"stage": stage} if "trace" in saved else {}),
-            "generation": now["generation"],
-            "changed": about["changed"],
-            "erased": about["erased"],
-            "differences": [one._asdict() for one in differences],
-        }
-        write_json(report)
-    else:
-        lines = _told(verdict, about, now["generation"], differences, stage)
-        write_lines(lines)
+    report = {
+        "verdict": verdict,
+        **({"stage": stage} if "trace" in saved else {}),
+        "generation": now["generation"],
+        "changed": about["changed"],
+        "erased": about["erased"],
+        "differences": [one._asdict() for one in differences],
+    }
+    write_result(report, _told(verdict, about, now["generation"], differences, stage), is_json=is_json)
     return 0 if verdict == "identical" else 1
 
 

@@ -12,11 +12,10 @@ from typing import cast
 
 import click
 
-from indexerd.cli.answering import write, write_json, write_lines
 from indexerd.cli.asking_there import asking_backend
 from indexerd.cli.options import as_json, selecting, setting, take_selection, take_settings
 from indexerd.cli.place import here
-from indexerd.cli.plain import count, escape
+from indexerd.cli.printing import count, escape, write, write_result
 from indexerd.cli.reaching import Result, local_config, profile_here
 from indexerd.config import effective_toml
 
@@ -46,10 +45,7 @@ def status_command(is_json: bool, is_live: bool, **flags: object) -> int:
 
             return follow(backend, status_lines, is_json=is_json)
         result = backend.call("status")
-    if is_json:
-        write_json(result)
-        return 0
-    write_lines(status_lines(result))
+    write_result(result, status_lines(result), is_json=is_json)
     return 0
 
 

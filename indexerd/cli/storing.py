@@ -13,10 +13,9 @@ from contextlib import contextmanager
 
 import click
 
-from indexerd.cli.answering import write, write_json
 from indexerd.cli.options import as_json, selecting, take_selection
 from indexerd.cli.place import here
-from indexerd.cli.plain import escape
+from indexerd.cli.printing import escape, write, write_json
 from indexerd.cli.reaching import Selection, local_config, state_dir_of
 from indexerd.errors import ConfigError, NotFoundError, UnreachableError
 from indexerd.indexing import settings_fingerprint, text_problems

@@ -13,11 +13,10 @@ from typing import cast
 
 import click
 
-from indexerd.cli.answering import write_json, write_lines
 from indexerd.cli.asking_there import name_below
 from indexerd.cli.options import as_json, selecting, setting, take_selection, take_settings
 from indexerd.cli.place import Place, here
-from indexerd.cli.plain import count, escape
+from indexerd.cli.printing import count, escape, write_result
 from indexerd.cli.reaching import (
     Result,
     Selection,
@@ -46,10 +45,7 @@ def sync_command(paths: tuple[str, ...], strict: bool, is_json: bool, **flags: o
     report = _by_daemon(selection, place, places, settings)
     if report is None:
         report = _by_hand(*plan_sync(selection, place, paths, places, settings))
-    if is_json:
-        write_json(report)
-    else:
-        write_lines(report_lines(report))
+    write_result(report, report_lines(report), is_json=is_json)
     is_partial = bool(report["documents_skipped"] or report.get("documents_held"))
     return 1 if strict and is_partial else 0
 

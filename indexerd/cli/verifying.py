@@ -15,13 +15,11 @@ from typing import cast
 
 import click
 
-from indexerd.cli.answering import write, write_json
 from indexerd.cli.asking import is_undecodable
 from indexerd.cli.asking_there import asking_backend, name_below
 from indexerd.cli.options import acting, as_json, one_of, read_text, selecting, take_selection
 from indexerd.cli.place import Place, here
-from indexerd.cli.plain import count, escape
-from indexerd.cli.querying import terminal_safe
+from indexerd.cli.printing import count, escape, terminal_safe, write, write_json
 from indexerd.cli.reaching import Backend, Result, Selection
 from indexerd.config import absolute
 from indexerd.errors import NotFoundError, RequestError, UnreachableError

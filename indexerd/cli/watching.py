@@ -17,11 +17,10 @@ from typing import cast
 
 import click
 
-from indexerd.cli.answering import write, write_lines
 from indexerd.cli.logs import start_log
 from indexerd.cli.options import selecting, setting, take_selection, take_settings
 from indexerd.cli.place import Place, here
-from indexerd.cli.plain import count, escape
+from indexerd.cli.printing import count, escape, write, write_lines
 from indexerd.cli.reaching import Result, Selection, flag_for, naming_holder, reach_daemon
 from indexerd.cli.stating import size_of
 from indexerd.cli.syncing import require_roots

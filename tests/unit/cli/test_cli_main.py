@@ -9,8 +9,8 @@ from pathlib import Path
 import click
 import pytest
 
-from indexerd.cli.answering import write
 from indexerd.cli.main import GROUPS, cli, run
+from indexerd.cli.printing import write
 
 
 def test_a_call_without_a_command_shows_the_help(capfdbinary):
@@ -77,7 +77,7 @@ def test_a_full_output_is_an_error_that_names_it():
 
 def test_what_standard_error_does_not_take_is_lost():
     """Notes that nobody can read never make a command fail."""
-    code = "import os; from indexerd.cli.answering import write; os.close(2); assert write(2, b'x') is False"
+    code = "import os; from indexerd.cli.printing import write; os.close(2); assert write(2, b'x') is False"
     assert subprocess.run([sys.executable, "-c", code], check=False, cwd=Path(__file__).parents[3]).returncode == 0
 
 

@@ -1,19 +1,23 @@
-"""Text that is safe to show to a person: no control or bidi character of a document reaches a terminal.
+"""What a command prints: escaped text for people, bytes and JSON for programs, past a closed pipe.
 
-Owns: the escaping of everything people read, when colour is used, how paths are shortened, singular and plural.
+Owns: the escaping of everything people read, when colour is used, how paths are shortened, singular and plural; the
+    writing to standard streams.
 Knows nothing of: click, results, sockets. Light on purpose: part of the query fast path.
 Invariants: 1. after `escape` a text holds no character that moves a cursor, changes the order of other characters, or
     cannot be encoded. 2. colour only where it was asked for or somebody looks.
-Purity: pure.
+Purity: pure, save the writing.
 See: docs/threat-model.md.
 """
 
 from __future__ import annotations
 
+import os
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
+BROKEN_PIPE = 141
 RESET, BOLD, DIM, YELLOW, CYAN = (f"\x1b[{code}m" for code in (0, 1, 2, 33, 36))
 MATCH = "\x1b[1;31m"
 
@@ -36,6 +40,11 @@ def escape(text: str) -> str:
 def flatten(text: str) -> str:
     """Return a text on one line: tabs and line ends become spaces, the rest is escaped."""
     return escape(text.replace("\r\n", " ").replace("\n", " ").replace("\t", " "))
+
+
+def terminal_safe(text: str) -> str:
+    """Return a text of several lines with everything but line ends and tabs escaped."""
+    return "\n".join("\t".join(escape(cell) for cell in line.split("\t")) for line in text.split("\n"))
 
 
 def _last_resort(text: str) -> str:
@@ -74,3 +83,39 @@ def shorten(path: str, cwd: str) -> str:
 def count(number: int, word: str, plural: str | None = None) -> str:
     """Return `1 document`, `1,234 documents`."""
     return f"{number:,} {word if number == 1 else plural or word + 's'}"
+
+
+def write_result(value: object, lines: Iterable[str], *, is_json: bool) -> None:
+    """Write a result as JSON, or as lines for people."""
+    _ = write_json(value) if is_json else write_lines(lines)
+
+
+def write_json(value: object) -> bool:
+    """Write a value to standard output as one line of JSON; see `write`."""
+    import json  # noqa: PLC0415 - not on the fast path
+
+    return write(1, json.dumps(value, separators=(",", ":")) + "\n")
+
+
+def write_lines(lines: Iterable[str], stream: int = 1) -> bool:
+    """Write lines; see `write`."""
+    return write(stream, "".join(f"{line}\n" for line in lines))
+
+
+def write(stream: int, data: bytes | str) -> bool:
+    """Write all bytes to a descriptor; False if nobody reads any more. Of text what is no Unicode is written as escape.
+
+    Raises:
+        OSError: Standard output takes nothing (full, closed). What is lost on standard error is lost without a word.
+    """
+    view = memoryview(data if isinstance(data, bytes) else data.encode("utf-8", "backslashreplace"))
+    while view:
+        try:
+            view = view[os.write(stream, view) :]
+        except BrokenPipeError:
+            return False
+        except OSError as error:
+            if stream == 2:
+                return False
+            raise OSError(error.errno, error.strerror, "standard output") from error
+    return True

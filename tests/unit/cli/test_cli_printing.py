@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from indexerd.cli.plain import count, escape, flatten, shorten, wants_colour
+from indexerd.cli.printing import count, escape, flatten, shorten, wants_colour
 
 HOSTILE = {
     "csi": "\x1b[2J\x1b[31m",
