@@ -12,8 +12,8 @@ from types import TracebackType
 from typing import Self
 
 from indexerd.analysis import known_language
-from indexerd.cli.place import Place, here
-from indexerd.cli.reaching import Backend, Selection, find_daemon, local_config, naming_holder, root_paths
+from indexerd.cli.place import Place, Selection, here
+from indexerd.cli.reaching import Backend, find_daemon, local_config, naming_holder, root_paths
 from indexerd.cli.syncing import plan_sync, require_roots
 from indexerd.client import Client
 from indexerd.config import Config, absolute, holds

@@ -146,8 +146,8 @@ class _Daemon:
 
     def _find(self) -> "Client":
         """Connect to the daemon that is meant; where the client hid the session's directory from us, look there too."""
-        from indexerd.cli.place import here  # noqa: PLC0415 - settings, not needed for the first reply
-        from indexerd.cli.reaching import Selection, reach_daemon  # noqa: PLC0415 - as above
+        from indexerd.cli.place import Selection, here  # noqa: PLC0415 - settings, not needed for the first reply
+        from indexerd.cli.reaching import reach_daemon  # noqa: PLC0415 - as above
         from indexerd.config import find_places  # noqa: PLC0415 - as above
 
         place, served = here(), self._served

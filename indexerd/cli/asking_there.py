@@ -13,34 +13,33 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Literal, cast
 
-from indexerd.cli.place import Place
+from indexerd.cli.place import Place, Selection
 from indexerd.cli.printing import count, escape, write
-from indexerd.cli.reaching import Backend, Result, Selection, find_daemon, local_config, naming_holder, reach_daemon
+from indexerd.cli.reaching import Backend, Result, find_daemon, local_config, naming_holder, reach_daemon
 from indexerd.config import Config, holds
 from indexerd.errors import BusyError, RequestError, StoreLockedError
 from indexerd.naming import encode_name
 
 # A corpus that changes under every page is read again from the start so often, then given up.
 _ATTEMPTS = 5
-Need = Literal["fresh", "store", "read", "sources"]
+Need = Literal["daemon", "fresh", "store", "read", "sources"]
 
 
 @contextmanager
-def asking_backend(selection: Selection, place: Place, *, allow_local: bool, need: Need = "fresh") -> Iterator[Backend]:
+def asking_backend(selection: Selection, place: Place, need: Need = "fresh") -> Iterator[Backend]:
     """Give somebody who answers, and let go of it afterwards.
 
     Args:
         selection: Which watch set the flags name, if any.
         place: Where the command runs.
-        allow_local: Whether this process may answer where no daemon runs.
-        need: What local work begins with: bringing the index up to date, taking the store, reading it as it is, or
-            nothing but knowing the roots.
+        need: With what this process may begin to answer where no daemon runs: bringing the index up to date, taking the
+            store, reading it as it is, nothing but knowing the roots; `daemon` where it may not.
 
     Raises:
         UnreachableError: No daemon runs and local work is not allowed or has nothing to work on.
         ConfigError: Local work needs settings, and they are wrong.
     """
-    is_local = allow_local and not selection.socket
+    is_local = need != "daemon" and not selection.socket
     backend: Backend | None = find_daemon(selection, place) if is_local else reach_daemon(selection, place)
     if backend is None:
         config = local_config(selection, place)

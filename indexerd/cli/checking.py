@@ -28,9 +28,9 @@ from indexerd.cli.tracing import evidence_in, read_trace, with_answer, write_tra
 from indexerd.errors import RequestError
 from indexerd.grounding.reporting import judged_pair
 
-# So no text of an answer begins: a mark's bracket has a label in it.
 # So much of a line that is no JSON is shown.
 _SHOWN_BYTES = 80
+# So no text of an answer begins: a mark's bracket has a label in it.
 _IS_JSON = re.compile(r"\s*(?:\{\s*(?:[\"}]|$)|\[\s*[{\[\"])")
 
 
@@ -86,7 +86,7 @@ def check_command(  # noqa: PLR0913, PLR0917 - one argument a flag
     params = (
         _params(answer, evidence_file, trace) | ({"fix": True} if fix else {}) | ({"as_of": as_of} if as_of else {})
     )
-    with asking_backend(take_selection(flags), here(), allow_local=True, need="read") as backend:
+    with asking_backend(take_selection(flags), here(), need="read") as backend:
         report = backend.call("check", {**params, **({"roles": list(roles)} if roles else {})})
     if trace_file and trace:
         sent = read_text(sent_file) if sent_file else None

@@ -17,9 +17,9 @@ import click
 from indexerd import __version__
 from indexerd.cli.asking_there import all_documents
 from indexerd.cli.options import as_json, selecting, take_selection
-from indexerd.cli.place import Place, here
+from indexerd.cli.place import Place, Selection, here
 from indexerd.cli.printing import escape, write, write_result
-from indexerd.cli.reaching import Backend, Result, Selection, find_daemon, local_config, root_paths
+from indexerd.cli.reaching import Backend, Result, find_daemon, local_config, root_paths
 from indexerd.cli.sockets import present_sockets
 from indexerd.client import Client
 from indexerd.config import Config
@@ -114,17 +114,15 @@ def examine(selection: Selection, place: Place) -> Iterator[Finding]:
     except IndexerdError as error:
         yield Finding("daemon", str(error), _NO_DAEMON_REMEDY)
         return
-    if backend is not None:
-        try:
-            status = backend.call("status")
-            yield from _settings_findings(status, place)
-            yield from version_findings(status)
-            yield from disk_findings(str(status.get("state_dir") or "/"))
-            yield from daemon_findings(backend)
-        finally:
-            backend.close()
+    if backend is None:
+        yield from _without_daemon(selection, place)
         return
-    yield from _without_daemon(selection, place)
+    with backend:
+        status = backend.call("status")
+        yield from _settings_findings(status, place)
+        yield from version_findings(status)
+        yield from disk_findings(str(status.get("state_dir") or "/"))
+        yield from daemon_findings(backend)
 
 
 def _settings_findings(status: Result, place: Place) -> Iterator[Finding]:
@@ -134,7 +132,7 @@ def _settings_findings(status: Result, place: Place) -> Iterator[Finding]:
         config = local_config(selection, place)
         if not config.roots:
             # Nothing is indexed yet that names the roots: the daemon does.
-            config = place.load(roots=tuple(root_paths(status)), state_dir=selection.state_dir)
+            config = place.load(Selection(state_dir=selection.state_dir), roots=tuple(root_paths(status)))
         for problem in config.root_problems:
             yield Finding("settings", problem, _ROOT_REMEDY)
     except ConfigError as error:
@@ -305,10 +303,14 @@ def state_findings(state_dir: str, uid: int) -> Iterator[Finding]:
         yield Finding("store", f"{state_dir}: there is no index yet", "indexerd watch ROOT")
         return
     yield from _private_folder(state_dir, uid, "the state directory")
-    from indexerd.cli.local import store_problems  # noqa: PLC0415 - numpy and the store only where they are needed
+    from indexerd.cli.local import opened  # noqa: PLC0415 - numpy and the store only where they are needed
+    from indexerd.store.verify import fsck  # noqa: PLC0415 - as above
 
-    for where, detail in store_problems(state_dir):
-        yield Finding("store", f"{where}: {detail}", "the next start rebuilds what is damaged from the sources")
+    with opened(state_dir) as filesystem:
+        for one in fsck(filesystem):
+            if one.kind == "problem":
+                remedy = "the next start rebuilds what is damaged from the sources"
+                yield Finding("store", f"{one.where}: {one.detail}", remedy)
 
 
 def content_findings(config: Config) -> Iterator[Finding]:

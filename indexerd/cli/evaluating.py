@@ -68,7 +68,7 @@ def eval_command(  # noqa: PLR0913, PLR0917 - one argument a flag
         ("--html", html_file, "CASES", cases),
         ("--require", thresholds, "CASES or --qrels", cases or qrels),
     )
-    with asking_backend(take_selection(flags), here(), allow_local=True) as backend:
+    with asking_backend(take_selection(flags), here()) as backend:
         if topics is not None:
             return _ranked_run(backend, topics, qrels, run_file, bounds)
         assert cases is not None

@@ -43,7 +43,7 @@ def forget_command(path: str, history: bool, exclude: bool, is_json: bool, **fla
     if history and exclude:
         raise click.UsageError("--history keeps the current version, --exclude does not: give one of them")
     place = here()
-    with asking_backend(take_selection(flags), place, allow_local=True) as backend:
+    with asking_backend(take_selection(flags), place) as backend:
         roots = cast("list[dict[str, str]]", backend.call("status")["roots"])
         names = _named(path, roots, place)
         if exclude:

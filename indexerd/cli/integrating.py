@@ -18,7 +18,7 @@ import click
 from indexerd.agents.tools import Bounds
 from indexerd.cli.agenting import Served, is_date, serve
 from indexerd.cli.options import Whole, acting, selecting, take_selection
-from indexerd.cli.place import Place, here
+from indexerd.cli.place import Place, Selection, here
 from indexerd.cli.printing import escape, write
 from indexerd.errors import ConfigError, RequestError
 
@@ -140,7 +140,7 @@ def install_service_command(profile: str, only_print: bool) -> int:
 
 
 def _require_roots(profile: str, place: Place) -> None:
-    config = place.load(profile=profile)
+    config = place.load(Selection(profile=profile))
     if not config.roots:
         wanted = f'write roots = ["/FOLDER"] below [profile.{profile}] in {place.places.config_file}'
         raise ConfigError([f"profile {profile!r} has no roots: {wanted}"])

@@ -31,7 +31,7 @@ def documents_command(deleted: bool, nul: bool, is_json: bool, **flags: object) 
     one_of({"--json": is_json, "-0": nul})
     selection = take_selection(flags)
     wanted: dict[str, object] = {name: list(cast("tuple[str, ...]", value)) for name, value in flags.items() if value}
-    with asking_backend(selection, here(), allow_local=True, need="read") as backend:
+    with asking_backend(selection, here(), need="read") as backend:
         documents = list(all_documents(backend, wanted | ({"deleted": True} if deleted else {})))
     if nul:
         write(1, "".join(f"{document['source_path']}\0" for document in documents))
@@ -56,7 +56,7 @@ def _document_line(document: Result, *, is_deleted: bool) -> str:
 @selecting
 def generations_command(number: int | None, is_json: bool, **flags: object) -> int:
     """List the generations that are kept, oldest first; of generation N the documents that it changed."""
-    with asking_backend(take_selection(flags), here(), allow_local=True, need="read") as backend:
+    with asking_backend(take_selection(flags), here(), need="read") as backend:
         result = backend.call("generations", {} if number is None else {"generation": number})
     generations = cast("list[Result]", result["generations"])
     write_result(generations, _generation_lines(generations, number), is_json=is_json)

@@ -9,6 +9,7 @@ See: ARCHITECTURE.md (the composition root).
 
 import os
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 from indexerd.cli.logs import start_log
 from indexerd.cli.reaching import Backend, Result
@@ -16,10 +17,33 @@ from indexerd.config import Config
 from indexerd.errors import NotFoundError
 from indexerd.store import open_reader
 from indexerd.store.fsio import RealStoreFilesystem
-from indexerd.store.verify import fsck
 from indexerd.wiring.ground import was_synced
 from indexerd.wiring.house import open_local
 from indexerd.wiring.reading import open_reading, open_sources
+
+
+@contextmanager
+def opened(state_dir: str) -> Iterator[RealStoreFilesystem]:
+    """Open a state directory to read it.
+
+    Raises:
+        NotFoundError: There is none.
+        OSError: It cannot be read.
+    """
+    try:
+        filesystem = RealStoreFilesystem.open_directory(state_dir, create=False)
+    except FileNotFoundError as error:
+        raise no_index(state_dir) from error
+    try:
+        yield filesystem
+    finally:
+        filesystem.close()
+
+
+def no_index(state_dir: str) -> NotFoundError:
+    """Return the error that says what is missing in a state directory."""
+    what = "nothing is published here yet" if os.path.isdir(state_dir) else "there is no index here"
+    return NotFoundError(f"{state_dir}: {what}")
 
 
 def refuse_without_roots(config: Config) -> None:
@@ -30,15 +54,9 @@ def refuse_without_roots(config: Config) -> None:
         CorruptionError, FormatVersionError: It cannot be used; a sync that names the roots makes it anew.
         OSError: It cannot be read.
     """
-    try:
-        filesystem = RealStoreFilesystem.open_directory(config.state_dir, create=False)
-    except FileNotFoundError as error:
-        raise NotFoundError(f"{config.state_dir}: there is no index here") from error
-    try:
+    with opened(config.state_dir) as filesystem:
         if open_reader(filesystem) is None:
-            raise NotFoundError(f"{config.state_dir}: nothing is published here yet")
-    finally:
-        filesystem.close()
+            raise no_index(config.state_dir)
 
 
 def open_fresh(config: Config, paths: tuple[str, ...] | None = None) -> tuple[Backend, Result]:
@@ -63,13 +81,11 @@ def open_as_it_is(config: Config) -> Backend:
         NotFoundError: Nothing is published there.
     """
     reading = open_reading(config) if os.path.isdir(config.state_dir) else None
-    if reading is not None:
-        return reading
-    if was_synced(config.state_dir):
+    if reading is None and was_synced(config.state_dir):
         return open_sources(config)
-    if not os.path.isdir(config.state_dir):
-        raise NotFoundError(f"{config.state_dir}: there is no index here")
-    raise NotFoundError(f"{config.state_dir}: nothing is published here yet")
+    if reading is None:
+        raise no_index(config.state_dir)
+    return reading
 
 
 def open_store(config: Config) -> Backend:
@@ -80,14 +96,5 @@ def open_store(config: Config) -> Backend:
         StoreLockedError: Another process keeps the store.
     """
     if not os.path.isdir(config.state_dir):
-        raise NotFoundError(f"{config.state_dir}: there is no index here")
+        raise no_index(config.state_dir)
     return open_local(config)
-
-
-def store_problems(state_dir: str) -> Iterator[tuple[str, str]]:
-    """Give place and detail of everything that is wrong in a state directory."""
-    filesystem = RealStoreFilesystem.open_directory(state_dir, create=False)
-    try:
-        yield from ((one.where, one.detail) for one in fsck(filesystem) if one.kind == "problem")
-    finally:
-        filesystem.close()

@@ -117,7 +117,7 @@ def _start_editor(path: bytes, line: int, environ: Mapping[str, str]) -> int:
 def show_command(citation: str, roles: tuple[str, ...], is_json: bool, **flags: object) -> int:
     """Print the present text of a citation or path: guide/setup.md#L12-L18."""
     place = here()
-    with asking_backend(take_selection(flags), place, allow_local=True, need="read") as backend:
+    with asking_backend(take_selection(flags), place, need="read") as backend:
         result = _shown(backend, citation, roles, place)
     if is_json:
         write_json(result)

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import click
 
 from indexerd.cli.asking import wrong_pairs
-from indexerd.cli.reaching import Selection
+from indexerd.cli.place import Selection
 from indexerd.errors import RequestError
 
 F = TypeVar("F", bound=Callable[..., object])

@@ -1,4 +1,4 @@
-"""Where a command runs: environment, directory, user; and the settings files read from there.
+"""Where a command runs and which watch set its flags mean; and the settings files read from there.
 
 Owns: the reading of the environment and of settings files for every command.
 Knows nothing of: daemons, what a command does.
@@ -20,6 +20,14 @@ from indexerd.model import Root
 _MAX_SETTINGS_BYTES = 1 << 20
 
 
+class Selection(NamedTuple):
+    """Which watch set a command means, as flags say. Empty means not given."""
+
+    socket: str = ""
+    profile: str = ""
+    state_dir: str = ""
+
+
 class Place(NamedTuple):
     """What surrounds a command."""
 
@@ -28,13 +36,11 @@ class Place(NamedTuple):
     uid: int
     places: Places
 
-    def load(  # noqa: PLR0913 - the flags that choose a profile
+    def load(
         self,
+        selection: Selection,
         *,
         roots: tuple[str, ...] = (),
-        profile: str | None = None,
-        socket: str | None = None,
-        state_dir: str | None = None,
         settings: Mapping[str, object] | None = None,
         stored_roots: tuple[Root, ...] = (),
     ) -> Config:
@@ -46,22 +52,21 @@ class Place(NamedTuple):
         given = Given(
             cwd=self.cwd,
             roots=roots,
-            profile=profile,
-            socket=socket,
-            state_dir=state_dir,
+            profile=selection.profile or None,
+            socket=selection.socket or None,
+            state_dir=selection.state_dir or None,
             settings=settings or {},
             stored_roots=stored_roots,
         )
-        text = self.settings_text() or ""
-        return parse_config(text, given=given, places=self.places, read_project=_read_project)
+        return parse_config(self.settings_text(), given=given, places=self.places, read_project=_read_project)
 
-    def settings_text(self) -> str | None:
-        """Return the text of the user's `config.toml`, None where there is none.
+    def settings_text(self) -> str:
+        """Return the text of the user's `config.toml`, empty where there is none.
 
         Raises:
             ConfigError: The file is there and cannot be read.
         """
-        return _read_settings(self.places.config_file)
+        return _read_settings(self.places.config_file) or ""
 
 
 def here() -> Place:

@@ -16,7 +16,7 @@ from typing import cast
 import click
 
 from indexerd.cli.asking import Asking, is_undecodable
-from indexerd.cli.asking_there import asking_backend, call_whole, here_globs
+from indexerd.cli.asking_there import Need, asking_backend, call_whole, here_globs
 from indexerd.cli.hits import answer_bytes, conflict_lines, finish, none_passes, notes, notes_beside
 from indexerd.cli.options import Share, Whole, as_json, colouring, filtering, one_of, selecting, take_selection, words
 from indexerd.cli.place import here
@@ -59,7 +59,7 @@ def query_command(text: tuple[str, ...], no_local: bool, **flags: object) -> int
     selection, place = take_selection(flags), here()
     form = _form(flags)
     asking = make_asking(words(text, _texts(flags["phrases"])), form, flags)
-    with asking_backend(selection, place, allow_local=not no_local) as backend, speaking_of_flags():
+    with asking_backend(selection, place, _need(no_local)) as backend, speaking_of_flags():
         if asking.here:
             asking.globs += here_globs(backend.call("status"), place.cwd)
         result = call_whole(backend, "query", asking.params())
@@ -70,6 +70,10 @@ def query_command(text: tuple[str, ...], no_local: bool, **flags: object) -> int
         return open_first(cast("list[Result]", result["hits"]), place)
     out, err = answer_bytes(asking, result, raw, place.environ, place.cwd)
     return finish(result, out, err)
+
+
+def _need(no_local: bool) -> Need:
+    return "daemon" if no_local else "fresh"
 
 
 def _form(flags: dict[str, object]) -> str:
@@ -142,7 +146,7 @@ def evidence_command(
     extra["conflicts"] = flags.pop("conflicts") or None
     context = _context(str(flags.pop("context")))
     asking = make_asking(words(text, _texts(flags["phrases"])), "people", flags)
-    with asking_backend(selection, place, allow_local=not no_local) as backend, speaking_of_flags():
+    with asking_backend(selection, place, _need(no_local)) as backend, speaking_of_flags():
         if asking.here:
             asking.globs += here_globs(backend.call("status"), place.cwd)
         params = {**asking.params(), **{name: value for name, value in extra.items() if value is not None}}

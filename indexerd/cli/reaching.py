@@ -12,10 +12,10 @@ import os
 import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from typing import Any, NamedTuple, Protocol, cast
+from typing import Any, Protocol, cast
 
 from indexerd.cli.holders import holding_processes, sockets_of_holder
-from indexerd.cli.place import Place
+from indexerd.cli.place import Place, Selection
 from indexerd.cli.sockets import choose_by_place, named_socket, present_sockets
 from indexerd.client import Client
 from indexerd.config import Config, absolute, default_profile, holds, profiles_of, read_toml
@@ -35,14 +35,6 @@ class Backend(Protocol):
     def close(self) -> None:
         """Let go of the connection or the state directory."""
         ...
-
-
-class Selection(NamedTuple):
-    """Which watch set a command means, as flags say. Empty means not given."""
-
-    socket: str = ""
-    profile: str = ""
-    state_dir: str = ""
 
 
 def find_daemon(selection: Selection, place: Place) -> Client | None:
@@ -125,12 +117,8 @@ def _locked_by(config: Config) -> str:
 
 def running_daemons(place: Place) -> dict[str, Result]:
     """Return the status of every daemon that answers in the user's runtime directory, by socket."""
-    found: dict[str, Result] = {}
-    for socket in present_sockets(place.environ, place.uid):
-        status = status_of(socket)
-        if status is not None:
-            found[socket] = status
-    return found
+    asked = ((socket, status_of(socket)) for socket in present_sockets(place.environ, place.uid))
+    return {socket: status for socket, status in asked if status is not None}
 
 
 def status_of(socket: str) -> Result | None:
@@ -200,16 +188,12 @@ def local_config(selection: Selection, place: Place, settings: Mapping[str, obje
         )
     from indexerd.wiring.ground import stored_roots  # noqa: PLC0415 - numpy and the store only where work is done here
 
-    def load(own: tuple[Root, ...]) -> Config:
-        state_dir = selection.state_dir or None
-        return place.load(profile=profile, state_dir=state_dir, settings=settings, stored_roots=own)
-
-    where = absolute(selection.state_dir, place.cwd) if selection.state_dir else place.places.state_dir(profile or "")
-    config = load(stored_roots(where))
-    if config.roots:
-        return config
-    # Before its first generation only a daemon that was started with flags knows its roots.
-    config = load(_daemons_roots(selection._replace(profile=profile or ""), place))
+    meant = selection._replace(profile=profile or "")
+    where = absolute(selection.state_dir, place.cwd) if selection.state_dir else place.places.state_dir(meant.profile)
+    config = place.load(meant, settings=settings, stored_roots=stored_roots(where))
+    if not config.roots:
+        # Before its first generation only a daemon that was started with flags knows its roots.
+        config = place.load(meant, settings=settings, stored_roots=_daemons_roots(meant, place))
     if not config.roots and not selection.state_dir:
         raise UnreachableError(
             f"profile {profile} has no roots and no index: name its roots with `indexerd watch ROOT`"
@@ -228,18 +212,17 @@ def _daemons_roots(selection: Selection, place: Place) -> tuple[Root, ...]:
 
 def profile_here(place: Place, path: str | None = None) -> str | None:
     """Return the profile whose root holds a path (default the current directory), else the only one there is."""
-    target = path or place.cwd
-    held = holding_profile(place, target)
-    if held is not None:
+    held = holding_profile(place, path or place.cwd)
+    if held is not None or path is not None:
         return held
     known = _known_profiles(place)
-    return known[0] if len(known) == 1 and path is None else None
+    return known[0] if len(known) == 1 else None
 
 
 def holding_profile(place: Place, path: str) -> str | None:
     """Return the profile, from the settings file or by state directory, one of whose roots holds the path."""
     problems: list[str] = []
-    table = read_toml(place.settings_text() or "", place.places.config_file, problems)
+    table = read_toml(place.settings_text(), place.places.config_file, problems)
     if problems:
         raise ConfigError(problems)
     for name, roots in profiles_of(table, place.places.home).items():
@@ -275,10 +258,8 @@ def state_dir_of(selection: Selection, place: Place) -> str:
         return place.places.state_dir(selection.profile)
     client = find_daemon(selection, place)
     if client is not None:
-        try:
+        with client:
             return str(client.call("status")["state_dir"])
-        finally:
-            client.close()
     profile = profile_here(place)
     if profile is None:
         raise UnreachableError("no index is known for this folder: name one with --profile or --state-dir")

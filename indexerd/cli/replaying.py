@@ -53,7 +53,7 @@ def replay_command(file: str, is_json: bool, **flags: object) -> int:
     request = dict(cast("Result", saved["request"]))
     method = str(request.pop("method"))
     asked = {**request, "generation": saved["generation"], "store_id": saved["store_id"]}
-    with asking_backend(take_selection(flags), here(), allow_local=True) as backend:
+    with asking_backend(take_selection(flags), here()) as backend:
         now = call_whole(backend, method, asked)
         again = _traced(backend, saved, now) if "trace" in saved else now
     differences = list(_differences(_compared(saved), _compared(again)))

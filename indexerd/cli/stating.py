@@ -39,7 +39,7 @@ _LEFT_OUT = (
 @selecting
 def status_command(is_json: bool, is_live: bool, **flags: object) -> int:
     """Show what is indexed, how fresh it is, and what is wrong."""
-    with asking_backend(take_selection(flags), here(), allow_local=False) as backend:
+    with asking_backend(take_selection(flags), here(), need="daemon") as backend:
         if is_live:
             from indexerd.cli.following import follow  # noqa: PLC0415 - terminals are a matter of this flag alone
 
@@ -110,7 +110,7 @@ def _age(seconds: float) -> str:
 @selecting
 def metrics_command(**flags: object) -> int:
     """Print the daemon's metrics as text that Prometheus reads."""
-    with asking_backend(take_selection(flags), here(), allow_local=False) as backend:
+    with asking_backend(take_selection(flags), here(), need="daemon") as backend:
         write(1, str(backend.call("metrics")["text"]))
     return 0
 
@@ -124,15 +124,8 @@ def config_command(roots: tuple[str, ...], **flags: object) -> int:
     settings, selection, place = take_settings(flags), take_selection(flags), here()
     profile = selection.profile or (None if roots else profile_here(place))
     if roots or profile is None:
-        config = place.load(
-            roots=roots,
-            profile=profile,
-            socket=selection.socket or None,
-            state_dir=selection.state_dir or None,
-            settings=settings,
-        )
+        config = place.load(selection, roots=roots, settings=settings)
     else:
         config = local_config(selection, place, settings)
-    text = effective_toml(config, place.places.config_file)
-    write(1, text)
+    write(1, effective_toml(config, place.places.config_file))
     return 0

@@ -8,36 +8,21 @@ See: docs/on-disk-format.md, docs/operations.md.
 """
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 import click
 
+from indexerd.cli.local import no_index, opened
 from indexerd.cli.options import as_json, selecting, take_selection
-from indexerd.cli.place import here
+from indexerd.cli.place import Selection, here
 from indexerd.cli.printing import escape, write, write_json
-from indexerd.cli.reaching import Selection, local_config, state_dir_of
+from indexerd.cli.reaching import local_config, state_dir_of
 from indexerd.errors import ConfigError, NotFoundError, UnreachableError
 from indexerd.indexing import settings_fingerprint, text_problems
 from indexerd.store import open_reader
 from indexerd.store.dump import canonical_digest, canonical_dump
-from indexerd.store.fsio import RealStoreFilesystem
 from indexerd.store.snapshot import empty_snapshot
 from indexerd.store.verify import Finding, Remade, fsck
 from indexerd.wiring.ground import was_synced
-
-
-@contextmanager
-def _opened(selection: Selection) -> Iterator[tuple[str, RealStoreFilesystem]]:
-    state_dir = state_dir_of(selection, here())
-    try:
-        filesystem = RealStoreFilesystem.open_directory(state_dir, create=False)
-    except FileNotFoundError as error:
-        raise NotFoundError(f"{state_dir}: there is no index here") from error
-    try:
-        yield state_dir, filesystem
-    finally:
-        filesystem.close()
 
 
 @click.command("dump")
@@ -50,12 +35,13 @@ def dump_command(canonical: bool, digest: bool, **flags: object) -> int:
     Two indexes with equal content have equal dumps, whatever their history.
     """
     del canonical
-    with _opened(take_selection(flags)) as (state_dir, filesystem):
+    state_dir = state_dir_of(take_selection(flags), here())
+    with opened(state_dir) as filesystem:
         snapshot = open_reader(filesystem)
         if snapshot is None:
             # An index of folders without documents is as good as any other: its content is nothing.
             if not was_synced(state_dir):
-                raise NotFoundError(f"{state_dir}: nothing is published here yet")
+                raise no_index(state_dir)
             snapshot = empty_snapshot()
         if digest:
             write(1, f"{canonical_digest(snapshot)}\n")
@@ -75,7 +61,8 @@ def fsck_command(is_json: bool, **flags: object) -> int:
     The stored text is parsed and analysed again, and compared with what is searched.
     """
     selection = take_selection(flags)
-    with _opened(selection) as (state_dir, filesystem):
+    state_dir = state_dir_of(selection, here())
+    with opened(state_dir) as filesystem:
         if not filesystem.names() and not was_synced(state_dir):
             raise NotFoundError(f"{state_dir}: there is no index here")
         # A daemon may have said which one is meant; its profile has the settings.

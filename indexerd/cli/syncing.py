@@ -15,11 +15,10 @@ import click
 
 from indexerd.cli.asking_there import name_below
 from indexerd.cli.options import as_json, selecting, setting, take_selection, take_settings
-from indexerd.cli.place import Place, here
+from indexerd.cli.place import Place, Selection, here
 from indexerd.cli.printing import count, escape, write_result
 from indexerd.cli.reaching import (
     Result,
-    Selection,
     find_daemon,
     holding_profile,
     local_config,
@@ -62,15 +61,13 @@ def _by_daemon(
         return None
     if client is None:
         return None
-    try:
+    with client:
         status = client.call("status")
         roots = root_paths(status)
         if all(any(holds(root, path) for root in roots) for path in paths):
             if settings:
                 raise RequestError("a running daemon keeps its settings: stop it to sync with others")
             return client.call("sync", {"paths": [_sendable(path, status) for path in paths]})
-    finally:
-        client.close()
     if selection.socket or selection.profile:
         outside = next(path for path in paths if not any(holds(root, path) for root in roots))
         raise RequestError(f"{outside}: lies in no root of this daemon, which has {', '.join(roots)}")
@@ -121,9 +118,7 @@ def plan_sync(
     outside = [path for path in paths if not os.path.isdir(path)]
     if outside:
         raise RequestError(_no_root(outside[0]))
-    return place.load(
-        roots=given, profile=selection.profile or None, state_dir=selection.state_dir or None, settings=settings
-    ), None
+    return place.load(selection, roots=given, settings=settings), None
 
 
 def _known_config(selection: Selection, place: Place, settings: Mapping[str, object]) -> Config | None:

@@ -18,9 +18,9 @@ import click
 from indexerd.cli.asking import is_undecodable
 from indexerd.cli.asking_there import asking_backend, name_below
 from indexerd.cli.options import acting, as_json, one_of, read_text, selecting, take_selection
-from indexerd.cli.place import Place, here
+from indexerd.cli.place import Place, Selection, here
 from indexerd.cli.printing import count, escape, terminal_safe, write, write_json
-from indexerd.cli.reaching import Backend, Result, Selection
+from indexerd.cli.reaching import Backend, Result
 from indexerd.config import absolute
 from indexerd.errors import NotFoundError, RequestError, UnreachableError
 from indexerd.grounding.answers import evidence_of
@@ -100,7 +100,7 @@ def verified(
     is_named = bool(selection.socket or selection.profile or selection.state_dir)
     path = "" if is_named else path_from_here(cited.source_path, place.cwd)
     try:
-        with asking_backend(selection, place, allow_local=True, need="sources") as backend:
+        with asking_backend(selection, place, need="sources") as backend:
             result = _by_backend(backend, cited, path, _given(roles, text))
     except UnreachableError:
         if is_named:

@@ -19,9 +19,9 @@ import click
 
 from indexerd.cli.logs import start_log
 from indexerd.cli.options import selecting, setting, take_selection, take_settings
-from indexerd.cli.place import Place, here
+from indexerd.cli.place import Place, Selection, here
 from indexerd.cli.printing import count, escape, write, write_lines
-from indexerd.cli.reaching import Result, Selection, flag_for, naming_holder, reach_daemon
+from indexerd.cli.reaching import Result, flag_for, naming_holder, reach_daemon
 from indexerd.cli.stating import size_of
 from indexerd.cli.syncing import require_roots
 from indexerd.client import Client
@@ -67,13 +67,7 @@ def watch_command(roots: tuple[str, ...], detach: bool, **flags: object) -> int:
 def _configure(roots: tuple[str, ...], selection: Selection, place: Place, settings: dict[str, object]) -> Config:
     if not roots and not selection.profile:
         raise click.UsageError("say what to watch: indexerd watch ROOT, or --profile NAME with roots in config.toml")
-    config = place.load(
-        roots=roots,
-        profile=selection.profile or None,
-        socket=selection.socket or None,
-        state_dir=selection.state_dir or None,
-        settings=settings,
-    )
+    config = place.load(selection, roots=roots, settings=settings)
     if not config.roots:
         raise click.UsageError(f"profile {config.profile} has no roots: name some, or add them to config.toml")
     require_roots(config)
@@ -269,13 +263,10 @@ def log_path(config: Config) -> str:
 @selecting
 def stop_command(**flags: object) -> int:
     """End a running daemon; returns when it is gone."""
-    client = reach_daemon(take_selection(flags), here())
-    try:
+    with reach_daemon(take_selection(flags), here()) as client:
         status = client.call("status")
         process = _process_of(status)
         client.call("shutdown")
-    finally:
-        client.close()
     daemon = escape(f"profile {status.get('profile')}, pid {status.get('pid')}, socket {status.get('socket')}")
     if process is None:
         write(2, f"indexerd: told to stop: {daemon}\n")

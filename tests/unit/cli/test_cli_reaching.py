@@ -9,9 +9,8 @@ import pytest
 
 from indexerd.cli.asking_there import here_globs
 from indexerd.cli.opening import from_here
-from indexerd.cli.place import Place
+from indexerd.cli.place import Place, Selection
 from indexerd.cli.reaching import (
-    Selection,
     find_daemon,
     holding_profile,
     naming_holder,
@@ -82,7 +81,7 @@ def test_settings_that_are_no_text_are_refused_by_name(place, is_folder):
         path.write_bytes(b"\xff")
     before = open_descriptors()
     with pytest.raises(ConfigError, match=f"^{path}: cannot be read"):
-        place.load()
+        place.load(Selection())
     assert open_descriptors() == before
 
 
@@ -118,7 +117,7 @@ def test_a_daemon_without_its_socket_is_told_by_its_process(place, tmp_path):
         for selection in (Selection(profile="one"), Selection(state_dir=str(state_dir)), Selection()):
             with pytest.raises(UnreachableError, match=f"`kill {os.getpid()}`"):
                 reach_daemon(selection, place)
-        config = place.load(roots=(str(tmp_path / "docs"),), profile="one")
+        config = place.load(Selection(profile="one"), roots=(str(tmp_path / "docs"),))
         with pytest.raises(StoreLockedError, match=f"^process {os.getpid()} .* profile one"), naming_holder(config):
             raise StoreLockedError("locked")
     finally:

@@ -4,8 +4,7 @@ import hashlib
 
 import pytest
 
-from indexerd.cli.place import Place
-from indexerd.cli.reaching import Selection
+from indexerd.cli.place import Place, Selection
 from indexerd.cli.verifying import describe_verdict, path_from_here, verified
 from indexerd.config import find_places
 from indexerd.errors import RequestError, UnreachableError
