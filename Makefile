@@ -6,6 +6,10 @@ STAMP  := $(VENV)/.stamp
 ROOT   ?= ./docs
 DATA   ?=
 FUZZ_SECONDS ?= 60
+# Tests that get along with others beside them, and how many at a time. The rest has the machine to itself: it fills
+# disks, lowers limits, counts what a daemon does when nothing happens.
+BESIDE := tests/architecture tests/unit tests/contract tests/property tests/docs
+SPREAD := -n auto --maxprocesses=4 --dist=worksteal
 
 .PHONY: help setup run test check format lint type architecture fast docs man test-crash test-soak fuzz bench packages clean
 
@@ -39,7 +43,7 @@ packages:
 	  if [ -n "$$missing" ]; then apt-get -q update && DEBIAN_FRONTEND=noninteractive apt-get -qy install --no-install-recommends $$missing; fi; fi
 
 test: packages setup $(VENV)/.conformance ## run all the tests
-	@$(BIN)/python -m pytest
+	@$(BIN)/python -m pytest $(SPREAD) $(BESIDE); beside=$$?; $(BIN)/python -m pytest $(BESIDE:%=--ignore=%) && exit $$beside
 
 check: setup format lint type fast ## what every change must pass: format, lint, types, fast tests; under two minutes
 
@@ -56,7 +60,7 @@ architecture: setup ## the rules of the house alone: layers, doors, shape
 	@$(BIN)/python -m pytest tests/architecture
 
 fast:
-	@$(BIN)/python -m pytest -m 'not slow and not root' tests/architecture tests/unit tests/contract tests/property tests/docs
+	@$(BIN)/python -m pytest $(SPREAD) -m 'not slow and not root' $(BESIDE)
 
 man: setup ## write the manual page anew, from the commands
 	@$(BIN)/python docs/manual.py > docs/indexerd.1
