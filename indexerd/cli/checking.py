@@ -82,6 +82,7 @@ def check_command(  # noqa: PLR0913, PLR0917 - one argument a flag
         return _judge_lines(lines, checker, language or "english")
     if answer is None:
         raise click.UsageError("Name the answer's FILE, or - for standard input.")
+    sent = read_text(sent_file) if sent_file else None
     trace = read_trace(trace_file) if trace_file else None
     params = (
         _params(answer, evidence_file, trace) | ({"fix": True} if fix else {}) | ({"as_of": as_of} if as_of else {})
@@ -89,7 +90,6 @@ def check_command(  # noqa: PLR0913, PLR0917 - one argument a flag
     with asking_backend(take_selection(flags), here(), need="read") as backend:
         report = backend.call("check", {**params, **({"roles": list(roles)} if roles else {})})
     if trace_file and trace:
-        sent = read_text(sent_file) if sent_file else None
         write_trace(trace_file, with_answer(trace, params["answer"], sent, report))
     if is_json:
         write_json(report)

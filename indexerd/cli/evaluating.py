@@ -15,7 +15,7 @@ from typing import Any, cast
 import click
 
 from indexerd.cli.asking_there import asking_backend
-from indexerd.cli.options import as_json, goes_with, selecting, take_selection
+from indexerd.cli.options import as_json, goes_with, read_text, save_text, selecting, take_selection
 from indexerd.cli.place import here
 from indexerd.cli.printing import escape, write, write_json, write_result
 from indexerd.cli.reaching import Backend, Result
@@ -24,7 +24,7 @@ from indexerd.evaluation import Case, CaseResult, Ranked, measured, read_cases
 from indexerd.evaluation.cases import scripted_answer, source_of
 from indexerd.evaluation.measures import failures
 from indexerd.evaluation.page import page
-from indexerd.evaluation.trec import graded, read_qrels, read_topics, run_lines
+from indexerd.evaluation.trec import Qrels, graded, read_qrels, read_topics, run_lines
 
 _DEPTH = 100
 _THRESHOLD = re.compile(r"(?P<name>\w+)\s*(?P<sign>>=|<=)\s*(?P<bound>\d+(?:\.\d*)?|\.\d+)")
@@ -68,16 +68,18 @@ def eval_command(  # noqa: PLR0913, PLR0917 - one argument a flag
         ("--html", html_file, "CASES", cases),
         ("--require", thresholds, "CASES or --qrels", cases or qrels),
     )
+    asked = () if cases is None else read_cases(read_text(cases), cases)
+    queries = {} if topics is None else read_topics(read_text(topics), topics)
+    judged = None if qrels is None else read_qrels(read_text(qrels), qrels)
     with asking_backend(take_selection(flags), here()) as backend:
         if topics is not None:
-            return _ranked_run(backend, topics, qrels, run_file, bounds)
-        assert cases is not None
-        results, generation = run_cases(backend, read_cases(_read(cases), cases))
+            return _ranked_run(backend, queries, judged, run_file, bounds)
+        results, generation = run_cases(backend, asked)
     measures = measured(results)
     if html_file:
-        _save(html_file, page(results, measures, generation))
+        save_text(html_file, page(results, measures, generation))
     if run_file:
-        _save(run_file, "".join(run_lines({one.case.case_id: one.ranked.sources for one in results}, "indexerd")))
+        save_text(run_file, "".join(run_lines({one.case.case_id: one.ranked.sources for one in results}, "indexerd")))
     report = _report(results, measures, generation)
     write_result(report, _for_people(report), is_json=is_json)
     broken = _broken(measures, bounds)
@@ -89,16 +91,6 @@ def _threshold(text: str) -> tuple[str, str, float]:
     if found is None:
         raise click.BadParameter(f"{text!r} is no threshold such as recall_at_k>=0.9.", param_hint="--require")
     return found["name"], found["sign"], float(found["bound"])
-
-
-def _read(name: str) -> str:
-    with open(name, encoding="utf-8-sig") as file:
-        return file.read()
-
-
-def _save(name: str, text: str) -> None:
-    with open(name, "w", encoding="utf-8") as file:
-        file.write(text)
 
 
 def run_cases(backend: Backend, cases: Sequence[Case]) -> tuple[list[CaseResult], int | None]:
@@ -209,17 +201,18 @@ def _holds_bound(value: float | None, sign: str, bound: float) -> bool:
 
 
 def _ranked_run(
-    backend: Backend, topics: str, qrels: str | None, run_file: str | None, bounds: Sequence[tuple[str, str, float]]
+    backend: Backend,
+    topics: Mapping[str, str],
+    judged: Qrels | None,
+    run_file: str | None,
+    bounds: Sequence[tuple[str, str, float]],
 ) -> int:
-    rankings = {
-        topic: _ranking(backend, {"text": query}).sources for topic, query in read_topics(_read(topics), topics).items()
-    }
+    rankings = {topic: _ranking(backend, {"text": query}).sources for topic, query in topics.items()}
     if run_file:
-        _save(run_file, "".join(run_lines(rankings, "indexerd")))
-    if qrels is None:
+        save_text(run_file, "".join(run_lines(rankings, "indexerd")))
+    if judged is None:
         return 0
     names = {source: source.rpartition("/")[2].rpartition(".")[0] for ranked in rankings.values() for source in ranked}
-    judged = read_qrels(_read(qrels), qrels)
     known = {document for own in judged.values() for document in own}
     document_of = {source: name for source, name in names.items() if source not in known and name in known}
     measures: Measures = {**graded(judged, rankings, document_of)}

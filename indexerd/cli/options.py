@@ -1,12 +1,13 @@
 """Options that several commands share: which watch set, which settings, which filters, how to print.
 
-Owns: the spelling of shared flags; how a text file that one names is read.
+Owns: the spelling of shared flags; how a file that one names is read and written.
 Knows nothing of: what the commands do with them.
 Invariants: 1. a flag has one meaning in every command that has it.
-Purity: declarations, and the reading of files that flags name.
+Purity: declarations; shell (files that flags name).
 See: docs/operations.md.
 """
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
@@ -17,6 +18,8 @@ from indexerd.cli.place import Selection
 from indexerd.errors import RequestError
 
 F = TypeVar("F", bound=Callable[..., object])
+# Nothing that is read whole from a file that was named is as large.
+_MOST_BYTES = 256 << 20
 
 
 class Whole(click.IntRange):
@@ -231,12 +234,32 @@ def read_text(name: str) -> str:
     """Return the text of a file that was named; `-` is standard input.
 
     Raises:
-        RequestError: It is no UTF-8.
+        RequestError: It is no UTF-8, or too large for any that is read here.
         OSError: It cannot be read.
     """
     with open(0 if name == "-" else name, "rb", closefd=name != "-") as file:
-        raw = file.read()
+        raw = file.read(_MOST_BYTES + 1)
+    if len(raw) > _MOST_BYTES:
+        raise RequestError(f"{name}: larger than {_MOST_BYTES >> 20} MiB")
     try:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise RequestError(f"{name}: is no UTF-8 text ({error.reason} at byte {error.start})") from error
+
+
+def read_json(name: str, remedy: str) -> Any:
+    """Return the value in a JSON file that was named; `remedy` says where to get one.
+
+    Raises:
+        RequestError, OSError: As `read_text`; or it is no JSON.
+    """
+    try:
+        return json.loads(read_text(name))
+    except (ValueError, RecursionError) as error:
+        raise RequestError(f"{name}: no JSON ({error}): {remedy}") from error
+
+
+def save_text(name: str, text: str) -> None:
+    """Write a text into a file that was named."""
+    with open(name, "wb") as file:
+        file.write(text.encode("utf-8", "backslashreplace"))

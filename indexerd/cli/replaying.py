@@ -8,14 +8,13 @@ See: docs/operations.md (replay), docs/protocol.md (answers from the past).
 """
 
 import json
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple, cast
 
 import click
 
 from indexerd.cli.asking_there import asking_backend, call_whole
-from indexerd.cli.options import as_json, selecting, take_selection
+from indexerd.cli.options import as_json, read_json, selecting, take_selection
 from indexerd.cli.place import here
 from indexerd.cli.printing import count, escape, flatten, write_result
 from indexerd.cli.reaching import Backend, Result
@@ -25,11 +24,8 @@ from indexerd.errors import RequestError
 # Of the answer, not in it: when and how long, where on this disk; times of files and the disk's state have no history.
 _OUTSIDE = frozenset({"took_ms", "freshness", "store_id", "durable", "historical"})
 _OUTSIDE_HITS = frozenset({"path", "path_b64", "validated_at", "modified"})
-_MOST_BYTES = 256 << 20
 _SHOWN = 20
 _MISSING = object()
-
-Verdict = str
 
 
 class Difference(NamedTuple):
@@ -78,14 +74,10 @@ def _saved(file: str) -> Result:
     Raises:
         RequestError: It is none, or not one that says what was asked.
     """
-    data = _bytes_of(file)
-    try:
-        saved = json.loads(data)
-    except ValueError as error:
-        raise RequestError(f"{file}: no JSON ({error}): save the output of `indexerd evidence --json`") from error
-    is_known = isinstance(saved, dict) and ("trace" in saved or isinstance(saved.get("hits"), list))
-    if not is_known:
-        raise RequestError(f"{file}: no result of query or evidence: save the output of `indexerd evidence --json`")
+    remedy = "save the output of `indexerd evidence --json`"
+    saved = read_json(file, remedy)
+    if not (isinstance(saved, dict) and ("trace" in saved or isinstance(saved.get("hits"), list))):
+        raise RequestError(f"{file}: no result of query or evidence: {remedy}")
     request = saved.get("request")
     names = {"generation": int, "store_id": str}
     if (
@@ -97,15 +89,6 @@ def _saved(file: str) -> Result:
     if "trace" in saved:
         check_trace(saved, file)
     return cast("Result", saved)
-
-
-def _bytes_of(file: str) -> bytes:
-    handle = 0 if file == "-" else os.open(file, os.O_RDONLY | os.O_CLOEXEC)
-    with os.fdopen(handle, "rb", closefd=handle != 0) as stream:
-        data = stream.read(_MOST_BYTES + 1)
-    if len(data) > _MOST_BYTES:
-        raise RequestError(f"{file}: larger than any result")
-    return data
 
 
 def _traced(backend: Backend, saved: Result, now: Result) -> Result:
@@ -158,7 +141,7 @@ def _differences(saved: object, now: object, where: str = "") -> Iterator[Differ
         yield Difference(where, *(None if value is _MISSING else value for value in (saved, now)))
 
 
-def _verdict(differs: bool, about: Result) -> Verdict:
+def _verdict(differs: bool, about: Result) -> str:
     """Return the word for an outcome; of what made it another one the gravest."""
     if not differs:
         return "identical"
@@ -168,7 +151,7 @@ def _verdict(differs: bool, about: Result) -> Verdict:
 
 
 def _told(
-    verdict: Verdict, about: Result, generation: object, differences: list[Difference], stage: str | None
+    verdict: str, about: Result, generation: object, differences: list[Difference], stage: str | None
 ) -> Iterator[str]:
     if verdict == "identical":
         yield f"identical (generation {generation})"

@@ -11,7 +11,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, cast
 
-from indexerd.cli.options import read_text
+from indexerd.cli.options import read_json, save_text
 from indexerd.cli.reaching import Result
 from indexerd.errors import RequestError
 
@@ -19,6 +19,7 @@ from indexerd.errors import RequestError
 STAGES = ("sources", "candidates", "context", "model", "citations")
 # What must be asked of `evidence` for a whole trace.
 ASKED = {"trace": True, "explain": True}
+_REMEDY = "write it with `indexerd evidence --trace FILE`"
 
 _HEAD = ("store_id", "generation", "query", "request", "as_of", "abstained", "abstention_reason")
 _OF_SOURCE = ("source_path", "title", "document_hash", "content_hash", "metadata", "modified", "validated_at", "text")
@@ -59,10 +60,7 @@ def read_trace(name: str) -> Result:
     Raises:
         RequestError: The file is none.
     """
-    try:
-        trace = json.loads(read_text(name))
-    except ValueError as error:
-        raise RequestError(f"{name}: no JSON ({error}): write it with `indexerd evidence --trace FILE`") from error
+    trace = read_json(name, _REMEDY)
     check_trace(trace, name)
     return cast("Result", trace)
 
@@ -74,10 +72,9 @@ def check_trace(trace: object, name: str) -> None:
         RequestError: It is none.
     """
     if not isinstance(trace, dict) or trace.get("trace") != 1 or not {*_HEAD, *STAGES} <= set(trace):
-        raise RequestError(f"{name}: no trace: write it with `indexerd evidence --trace FILE`")
+        raise RequestError(f"{name}: no trace: {_REMEDY}")
 
 
 def write_trace(name: str, trace: Result) -> None:
     """Write a trace, indented."""
-    with open(name, "w", encoding="utf-8") as file:
-        file.write(json.dumps(trace, ensure_ascii=False, indent=1).encode("utf-8", "backslashreplace").decode() + "\n")
+    save_text(name, json.dumps(trace, ensure_ascii=False, indent=1) + "\n")

@@ -8,7 +8,6 @@ Purity: shell (reads a source).
 See: docs/operations.md (without a daemon), docs/protocol.md (verify).
 """
 
-import json
 import os
 from collections.abc import Mapping, Sequence
 from typing import cast
@@ -17,7 +16,7 @@ import click
 
 from indexerd.cli.asking import is_undecodable
 from indexerd.cli.asking_there import asking_backend, name_below
-from indexerd.cli.options import acting, as_json, one_of, read_text, selecting, take_selection
+from indexerd.cli.options import acting, as_json, one_of, read_json, read_text, selecting, take_selection
 from indexerd.cli.place import Place, Selection, here
 from indexerd.cli.printing import count, escape, terminal_safe, write, write_json
 from indexerd.cli.reaching import Backend, Result
@@ -119,10 +118,12 @@ def cited_text(citation: str, text_file: str | None, evidence_file: str | None) 
         return citation, read_text(text_file)
     if evidence_file is None:
         return citation, None
+    remedy = "save the output of `indexerd evidence --json`"
+    evidence = read_json(evidence_file, remedy)
     try:
-        blocks = evidence_of(json.loads(read_text(evidence_file))).blocks
+        blocks = evidence_of(evidence).blocks
     except (ValueError, AttributeError) as error:
-        raise RequestError(f"{evidence_file}: is no evidence ({error}): save `indexerd evidence --json`") from error
+        raise RequestError(f"{evidence_file}: is no evidence ({error}): {remedy}") from error
     for block in blocks:
         full = f"{block.citation}@sha256:{block.content_hash}"
         if citation in {block.citation, full}:

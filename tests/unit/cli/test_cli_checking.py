@@ -18,7 +18,10 @@ def files(tmp_path, monkeypatch):
     (tmp_path / "cut.json").write_text('{"claims": [{"text": "Lodging')
     (tmp_path / "list.json").write_text('[{"text": "x"}]')
     (tmp_path / "reply.json").write_text('{"query": "q", "hits": []}')
+    (tmp_path / "topics").write_text("1\tlodging\n")
     (tmp_path / "trace.json").write_text('{"trace": 1, "context": {}}')
+    (tmp_path / "bytes").write_bytes(b"\xff\xfe\0")
+    (tmp_path / "deep").write_text('{"a":' * 100_000)
     (tmp_path / "lines.jsonl").write_text('{"claim": "It is.", "passages": ["It is."]}\n')
 
 
@@ -41,6 +44,34 @@ def test_what_cannot_be_used_is_said_with_its_name(files, capfd, line, message):
     assert run(line.split()) == 2
     out, err = capfd.readouterr()
     assert (out, message in err) == ("", True), err
+
+
+NAMED = (
+    "check {} --evidence evidence.json",
+    "check answer.md --evidence {}",
+    "check answer.md --trace {}",
+    "check --sent {} --trace t answer.md",
+    "eval {}",
+    "eval --topics {}",
+    "eval --topics topics --qrels {}",
+    "replay {}",
+    "verify a.md#L1-L1@sha256:" + "0" * 64 + " --text {}",
+    "verify a.md#L1-L1 --evidence {}",
+)
+
+
+@pytest.mark.parametrize("line", NAMED)
+def test_a_file_of_other_bytes_is_told_whichever_flag_names_it(files, capfd, line):
+    """What is no UTF-8 is one sentence everywhere, and nothing is asked first."""
+    assert run([word.format("bytes") for word in line.split()]) == 2
+    assert capfd.readouterr() == ("", "indexerd: bytes: is no UTF-8 text (invalid start byte at byte 0)\n")
+
+
+@pytest.mark.parametrize("line", [line for line in NAMED if not {"--text", "--sent", "--topics"} & set(line.split())])
+def test_json_that_is_nested_without_end_is_told_too(files, capfd, line):
+    """Whichever file it is in, it ends no command with a traceback."""
+    assert run([word.format("deep") for word in line.split()]) == 2
+    assert "deep: " in capfd.readouterr().err
 
 
 def test_lines_are_judged_from_a_file_too(files, capfdbinary):
