@@ -15,6 +15,7 @@ from typing import NamedTuple
 from indexerd import __version__
 from indexerd.agents.session import Message, Session
 from indexerd.agents.tools import Bounds, Tools
+from indexerd.cli.asking import split_flags
 from indexerd.cli.printing import write
 from indexerd.cli.sockets import named_socket, present_sockets
 from indexerd.errors import UnreachableError
@@ -40,20 +41,17 @@ class Served(NamedTuple):
 
 def read_served(arguments: list[str]) -> Served | None:
     """Read the arguments behind `mcp`; None where anything is unusual, so that the full command line decides."""
-    texts: dict[str, list[str]] = {
-        name: [] for name in ("--role", "--as-of", "-g", "--glob", "--wait", "--socket", "--profile", "--state-dir")
-    }
-    rest = list(arguments)
-    while rest:
-        name, equals, value = rest.pop(0).partition("=")
-        if name not in texts or (equals and name == "-g") or not (equals or rest):
-            return None
-        texts[name].append(value if equals else rest.pop(0))
-    last = {name: (given or [""])[-1] for name, given in texts.items()}
+    names = ("--role", "--as-of", "-g", "--glob", "--wait", "--socket", "--profile", "--state-dir")
+    found = split_flags(arguments, dict.fromkeys(names, True))
+    if found is None or found[0]:
+        return None
+    last = {**dict.fromkeys(names, ""), **dict(found[1])}
     wait = last["--wait"] or str(Bounds().wait_ms)
     if not is_date(last["--as-of"]) or not (wait.isascii() and wait.isdigit() and int(wait) <= 60_000):
         return None
-    bounds = Bounds(tuple(texts["--role"]) or None, last["--as-of"], (*texts["-g"], *texts["--glob"]), int(wait))
+    roles = tuple(value for name, value in found[1] if name == "--role")
+    globs = tuple(value for name, value in found[1] if name in {"-g", "--glob"})
+    bounds = Bounds(roles or None, last["--as-of"], globs, int(wait))
     return Served(bounds, last["--socket"], last["--profile"], last["--state-dir"])
 
 

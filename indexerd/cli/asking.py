@@ -1,6 +1,6 @@
-"""What `query` was asked: its flags as one value, read from argv without click, and as the socket's parameters.
+"""What `query` was asked: its flags as one table and one value, read from argv without click.
 
-Owns: the names of the query flags for the fast path; which flags become which parameter.
+Owns: the flags of `query`: their names, their help, which of them become which parameter of the socket.
 Knows nothing of: sockets, files, terminals. Light on purpose: part of the query fast path.
 Invariants: 1. `read_flags` either understands every argument exactly as the click command does, or returns None.
 Purity: pure.
@@ -11,55 +11,69 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
+
+    Row = tuple[str, str, str, str, str, str]
+
+# Spellings; attribute of `Asking`, or form of the answer; kind; parameter of the socket; what stands for the value in
+# the help, or the choices there are; help. In the order of the help.
+FLAGS: tuple[Row, ...] = (
+    ("-n --number", "number", "count", "k", "N", "How many hits (10); 0 for all."),
+    ("-l --files-with-matches", "list", "form", "", "", "Print paths only."),
+    ("-0 --null", "nul", "on", "", "", "Print exact paths, separated by NUL."),
+    ("--json", "json", "form", "", "", "Print the whole result as JSON."),
+    ("--jsonl", "jsonl", "form", "", "", "Print one JSON hit a line, then a summary."),
+    ("--vimgrep", "vimgrep", "form", "", "", "Print path:line:column:text."),
+    ("--sort", "sort", "choice", "sort", "score modified path", "Order of the hits."),
+    ("--tag", "tags", "texts", "tags", "TAG", "Only documents with this tag."),
+    ("--where", "where", "texts", "where", "KEY=VALUE", "Only documents with this front matter."),
+    ("--since", "since", "text", "since", "WHEN", "Changed since: 7d, 12h, 2026-01-31."),
+    ("--until", "until", "text", "until", "WHEN", "Changed before."),
+    ("--all-words", "all_words", "on", "", "", "Only chunks with every word."),
+    ("--phrase", "phrases", "texts", "phrase", "TEXT", "Only chunks with these words in a row."),
+    ("--not", "excluded", "texts", "not", "WORD", "Only documents without this word."),
+    ("-g --glob", "globs", "texts", "paths", "GLOB", "Only these paths; !GLOB leaves out."),
+    ("--here", "here", "on", "", "", "Only below the current directory."),
+    ("--role", "roles", "texts", "roles", "ROLE", "Ask in this role; repeatable."),
+    ("--as-of", "as_of", "text", "as_of", "DATE", "Documents valid on this day."),
+    ("--generation", "generation", "count", "generation", "N", "An older generation of the index."),
+    ("--prefix", "prefix", "on", "prefix", "", "The last word may be a beginning."),
+    ("--explain", "explain", "on", "explain", "", "Show the parts of each score."),
+    ("--wait", "wait", "count", "wait_ms", "MS", "Wait so long for fresh text (100)."),
+    ("-o --open", "opens", "on", "", "", "Open the first hit in $VISUAL at its line."),
+    ("--color", "color", "choice", "", "auto always never", "Mark matches in colour."),
+    ("--hyperlink", "hyperlink", "on", "", "", "On a terminal make citations links to their files."),
+    ("--no-local", "no_local", "on", "", "", "Only ask a daemon; exit 3 if none runs."),
+    ("--profile", "profile", "text", "", "NAME", "The watch set of this name."),
+    ("--socket", "socket", "text", "", "PATH", "The daemon at this socket, and no other."),
+    ("--state-dir", "state_dir", "text", "", "DIR", "The index in this directory."),
+)
 
 
 class Asking:
     """One query as typed. Attributes are flags of `indexerd query`; None and empty mean not given."""
 
-    __slots__ = (
-        "all_words", "as_of", "color", "excluded", "explain", "format", "generation", "globs", "here", "hyperlink",
-        "nul", "number", "opens", "phrases", "prefix", "profile", "roles", "since", "socket", "sort", "tags", "text",
-        "until", "wait", "where",
-    )  # fmt: skip
-
     def __init__(self) -> None:
         self.text = ""
         self.number: int | None = None
         self.format = "people"
-        self.nul = self.all_words = self.prefix = self.explain = self.here = self.opens = self.hyperlink = False
+        self.nul = self.all_words = self.prefix = self.explain = self.hyperlink = False
+        self.here = self.opens = self.no_local = False
         self.tags: list[str] = []
         self.where: list[str] = []
         self.phrases: list[str] = []
         self.excluded: list[str] = []
         self.globs: list[str] = []
         self.roles: list[str] = []
-        self.since = self.until = self.as_of = self.sort = self.socket = self.profile = ""
+        self.since = self.until = self.as_of = self.sort = self.socket = self.profile = self.state_dir = ""
         self.generation: int | None = None
         self.wait: int | None = None
         self.color = "auto"
 
     def params(self) -> dict[str, object]:
         """Return the parameters of the socket's `query`; what was not given is left out."""
-        given: dict[str, object] = {
-            "text": self.text,
-            "k": self.number,
-            "roles": self.roles,
-            "as_of": self.as_of,
-            "generation": self.generation,
-            "paths": self.globs,
-            "tags": self.tags,
-            "where": self.where,
-            "since": self.since,
-            "until": self.until,
-            "must": self.text.split() if self.all_words else [],
-            "phrase": self.phrases,
-            "not": self.excluded,
-            "prefix": self.prefix,
-            "sort": self.sort,
-            "explain": self.explain,
-            "wait_ms": self.wait,
-        }
+        given = {parameter: getattr(self, attribute) for _, attribute, _, parameter, *_ in FLAGS if parameter}
+        given |= {"text": self.text, "must": self.text.split() if self.all_words else []}
         # `-n 0` asks for all: nought is a value, only False is not given.
         params = {name: value for name, value in given.items() if value or (value == 0 and value is not False)}
         if self.lists_files:
@@ -79,82 +93,59 @@ class Asking:
         return any(lists) or bool(self.since or self.until or self.all_words)
 
 
-# flag -> (attribute, kind); kinds: 'on', 'text', 'texts', 'int', or `=VALUE` to set.
-_FLAGS: dict[str, tuple[str, str]] = {
-    "-n": ("number", "int"),
-    "--number": ("number", "int"),
-    "-l": ("format", "=list"),
-    "--files-with-matches": ("format", "=list"),
-    "-0": ("nul", "on"),
-    "--null": ("nul", "on"),
-    "--json": ("format", "=json"),
-    "--jsonl": ("format", "=jsonl"),
-    "--vimgrep": ("format", "=vimgrep"),
-    "--tag": ("tags", "texts"),
-    "--where": ("where", "texts"),
-    "--since": ("since", "text"),
-    "--until": ("until", "text"),
-    "--all-words": ("all_words", "on"),
-    "--phrase": ("phrases", "texts"),
-    "--not": ("excluded", "texts"),
-    "-g": ("globs", "texts"),
-    "--glob": ("globs", "texts"),
-    "--role": ("roles", "texts"),
-    "--as-of": ("as_of", "text"),
-    "--generation": ("generation", "int"),
-    "--prefix": ("prefix", "on"),
-    "--explain": ("explain", "on"),
-    "--wait": ("wait", "int"),
-    "--color": ("color", "text"),
-    "--hyperlink": ("hyperlink", "on"),
-    "--socket": ("socket", "text"),
-    "--profile": ("profile", "text"),
-    "--no-local": ("", "on"),
-}
-
-
 def read_flags(arguments: list[str]) -> Asking | None:
     """Read the arguments behind `query`; None where anything is unusual, so that the full command line decides."""
-    asking, texts, rest = Asking(), [], list(arguments)
+    rows = {spelling: row for row in FLAGS for spelling in row[0].split()}
+    found = split_flags(arguments, {spelling: row[2] not in {"on", "form"} for spelling, row in rows.items()})
+    asking = Asking()
+    if found is None or not all(_set(asking, rows[name], value) for name, value in found[1]):
+        return None
+    asking.text = " ".join(found[0])
+    needs_more = asking.here or asking.opens or asking.state_dir or wrong_pairs(asking.where)
+    has_one_form = not asking.nul or asking.lists_files
+    is_plain = has_one_form and asking.text.strip() and not needs_more
+    return asking if is_plain and not is_undecodable("".join(arguments)) else None
+
+
+def split_flags(arguments: list[str], known: Mapping[str, bool]) -> tuple[list[str], list[tuple[str, str]]] | None:
+    """Split a command line into words, and flags with their values; None where it has others.
+
+    Args:
+        arguments: The command line.
+        known: Of each flag whether it takes a value.
+    """
+    words: list[str] = []
+    flags: list[tuple[str, str]] = []
+    rest = list(arguments)
     while rest:
         argument = rest.pop(0)
         if argument == "--":
-            texts += rest
-            break
+            return words + rest, flags
         if not argument.startswith("-"):
-            texts.append(argument)
-        elif not _read_flag(asking, argument, rest):
+            words.append(argument)
+            continue
+        name, equals, value = argument.partition("=") if argument.startswith("--") else (argument, "", "")
+        takes_value = known.get(name)
+        if takes_value is None or (equals and not takes_value) or (takes_value and not equals and not rest):
             return None
-    asking.text = " ".join(texts)
-    has_one_form = not asking.nul or asking.lists_files
-    is_plain = asking.text.strip() and asking.color in {"auto", "always", "never"} and not wrong_pairs(asking.where)
-    return asking if is_plain and has_one_form and not is_undecodable("".join(arguments)) else None
+        flags.append((name, rest.pop(0) if takes_value and not equals else value))
+    return words, flags
 
 
-def _read_flag(asking: Asking, argument: str, rest: list[str]) -> bool:
-    name, equals, value = argument.partition("=") if argument.startswith("--") else (argument, "", "")
-    attribute, kind = _FLAGS.get(name, ("", ""))
-    if not kind or (equals and kind not in {"text", "texts", "int"}):
-        return False
-    if kind in {"text", "texts", "int"} and not equals:
-        if not rest:
-            return False
-        value = rest.pop(0)
-    return _set(asking, attribute, kind, value)
-
-
-def _set(asking: Asking, attribute: str, kind: str, value: str) -> bool:
-    if kind == "int":
-        if not (value.isascii() and value.isdigit() and len(value) < 10):
-            return False
-        setattr(asking, attribute, int(value))
-    elif kind == "texts":
+def _set(asking: Asking, row: Row, value: str) -> bool:
+    """Set a flag; False where its value is not a plain one."""
+    _, attribute, kind, _, metavar, _ = row
+    if kind == "form":
+        is_plain = asking.format in {"people", attribute}
+        asking.format = attribute
+        return is_plain
+    if kind == "texts":
         getattr(asking, attribute).append(value)
-    elif kind[0] == "=" and asking.format not in {"people", kind[1:]}:
+        return True
+    if kind == "count" and not (value.isascii() and value.isdigit() and len(value) < 10):
         return False
-    elif attribute:
-        setattr(asking, attribute, value if kind == "text" else kind[1:] if kind[0] == "=" else True)
-    return True
+    setattr(asking, attribute, int(value) if kind == "count" else True if kind == "on" else value)
+    return kind != "choice" or value in metavar.split()
 
 
 def wrong_pairs(where: Sequence[str]) -> list[str]:

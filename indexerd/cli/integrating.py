@@ -17,7 +17,7 @@ import click
 
 from indexerd.agents.tools import Bounds
 from indexerd.cli.agenting import Served, is_date, serve
-from indexerd.cli.options import Whole, acting, selecting, take_selection
+from indexerd.cli.options import Whole, acting, selecting, take_selection, taking
 from indexerd.cli.place import Place, Selection, here
 from indexerd.cli.printing import escape, write
 from indexerd.errors import ConfigError, RequestError
@@ -181,8 +181,8 @@ def _next_commands(name: str) -> str:
 
 @click.command("mcp")
 @acting
-@click.option("--as-of", default="", metavar="DATE", help="Documents valid on this day.")
-@click.option("-g", "--glob", "globs", metavar="GLOB", help="Only these paths; !GLOB leaves out.", multiple=True)
+@taking("--as-of")
+@taking("--glob")
 @click.option("--wait", type=Whole(0, 60_000), metavar="MS", help="Wait so long for fresh text (2000).")
 @selecting
 def mcp_command(roles: tuple[str, ...], as_of: str, globs: tuple[str, ...], wait: int | None, **flags: object) -> int:

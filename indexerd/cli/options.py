@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 import click
 
-from indexerd.cli.asking import wrong_pairs
+from indexerd.cli.asking import FLAGS, Asking, wrong_pairs
 from indexerd.cli.place import Selection
 from indexerd.errors import RequestError
 
@@ -51,39 +51,31 @@ def stacked(*decorators: Callable[[F], F]) -> Callable[[F], F]:
     return decorate
 
 
-def selecting(function: F) -> F:
-    """Add the flags that say which watch set is meant."""
-    return stacked(
-        click.option("--profile", metavar="NAME", default="", help="The watch set of this name."),
-        click.option("--socket", metavar="PATH", default="", help="The daemon at this socket, and no other."),
-        click.option("--state-dir", metavar="DIR", default="", help="The index in this directory."),
-    )(function)
+def taking(*spellings: str) -> Callable[[F], F]:
+    """Return a decorator that adds the flags of `query` with one of these spellings."""
+    return stacked(*(_option(row) for row in FLAGS if not set(spellings).isdisjoint(row[0].split())))
+
+
+def _option(row: tuple[str, str, str, str, str, str]) -> Callable[[F], F]:
+    spellings, attribute, kind, _, metavar, told = row
+    names = (*spellings.split(), f"as_{attribute}" if kind == "form" else attribute)
+    if kind in {"form", "on"}:
+        return click.option(*names, is_flag=True, help=told)
+    if kind == "choice":
+        default = getattr(Asking(), attribute) or None
+        choices = click.Choice(metavar.split())
+        return click.option(*names, type=choices, default=default, show_default=default is not None, help=told)
+    if kind == "count":
+        return click.option(*names, type=Whole(0), metavar=metavar, help=told)
+    if kind == "texts":
+        callback = _only_pairs if metavar == "KEY=VALUE" else None
+        return click.option(*names, metavar=metavar, multiple=True, callback=callback, help=told)
+    return click.option(*names, metavar=metavar, default="", help=told)
 
 
 def as_json(function: F) -> F:
     """Add `--json`."""
     return click.option("--json", "is_json", is_flag=True, help="Print JSON.")(function)
-
-
-def acting(function: F) -> F:
-    """Add `--role`."""
-    return click.option("--role", "roles", metavar="ROLE", help="Ask in this role; repeatable.", multiple=True)(
-        function
-    )
-
-
-def naming(function: F) -> F:
-    """Add the flags that choose documents by what their front matter says."""
-    return stacked(
-        click.option("--tag", "tags", metavar="TAG", help="Only documents with this tag.", multiple=True),
-        click.option(
-            "--where",
-            metavar="KEY=VALUE",
-            help="Only documents with this front matter.",
-            multiple=True,
-            callback=_only_pairs,
-        ),
-    )(function)
 
 
 def _only_pairs(_context: click.Context, _option: click.Parameter, given: tuple[str, ...]) -> tuple[str, ...]:
@@ -92,12 +84,15 @@ def _only_pairs(_context: click.Context, _option: click.Parameter, given: tuple[
     return given
 
 
-def colouring(function: F) -> F:
-    """Add `--color`."""
-    choices = click.Choice(["auto", "always", "never"])
-    return click.option("--color", type=choices, default="auto", show_default=True, help="Mark matches in colour.")(
-        function
-    )
+# The flags that say which watch set is meant, in which role one asks, and which documents are meant by their metadata.
+selecting = taking("--profile", "--socket", "--state-dir")
+acting = taking("--role")
+naming = taking("--tag", "--where")
+# What to look for and where, the same for people and for evidence.
+filtering = taking(
+    "--tag", "--where", "--since", "--until", "--all-words", "--phrase", "--not", "--glob", "--here", "--role",
+    "--as-of", "--generation", "--prefix", "--explain", "--wait",
+)  # fmt: skip
 
 
 def setting(function: F) -> F:
@@ -160,30 +155,6 @@ def take_selection(flags: dict[str, object]) -> Selection:
     """Take the selecting flags out of a callback's arguments."""
     names = ("socket", "profile", "state_dir")
     return Selection(**{name: str(flags.pop(name) or "") for name in names})
-
-
-def filtering(function: F) -> F:
-    """Add the flags that say what to look for and where, the same for people and for evidence."""
-    return stacked(
-        naming,
-        click.option("--since", metavar="WHEN", default="", help="Changed since: 7d, 12h, 2026-01-31."),
-        click.option("--until", metavar="WHEN", default="", help="Changed before."),
-        click.option("--all-words", is_flag=True, help="Only chunks with every word."),
-        click.option(
-            "--phrase", "phrases", metavar="TEXT", help="Only chunks with these words in a row.", multiple=True
-        ),
-        click.option("--not", "excluded", metavar="WORD", help="Only documents without this word.", multiple=True),
-        click.option(
-            "-g", "--glob", "globs", metavar="GLOB", help="Only these paths; !GLOB leaves out.", multiple=True
-        ),
-        click.option("--here", is_flag=True, help="Only below the current directory."),
-        acting,
-        click.option("--as-of", metavar="DATE", default="", help="Documents valid on this day."),
-        click.option("--generation", type=Whole(0), metavar="N", help="An older generation of the index."),
-        click.option("--prefix", is_flag=True, help="The last word may be a beginning."),
-        click.option("--explain", is_flag=True, help="Show the parts of each score."),
-        click.option("--wait", type=Whole(0), metavar="MS", help="Wait so long for fresh text (100)."),
-    )(function)
 
 
 def words(text: tuple[str, ...], phrases: Sequence[str] = ()) -> str:

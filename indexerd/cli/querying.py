@@ -15,43 +15,29 @@ from typing import cast
 
 import click
 
-from indexerd.cli.asking import Asking, is_undecodable
-from indexerd.cli.asking_there import Need, asking_backend, call_whole, here_globs
+from indexerd.cli.asking import FLAGS, Asking, is_undecodable
+from indexerd.cli.asking_there import asking_backend, call_whole, here_globs
 from indexerd.cli.hits import answer_bytes, conflict_lines, finish, none_passes, notes, notes_beside
-from indexerd.cli.options import Share, Whole, as_json, colouring, filtering, one_of, selecting, take_selection, words
-from indexerd.cli.place import here
+from indexerd.cli.options import Share, Whole, as_json, filtering, one_of, selecting, take_selection, taking, words
+from indexerd.cli.place import Place, Selection, here
 from indexerd.cli.printing import escape, terminal_safe, write, write_json
-from indexerd.cli.reaching import Result
+from indexerd.cli.reaching import Backend, Result
 from indexerd.cli.tracing import ASKED, trace_of, write_trace
 from indexerd.errors import RequestError
 
 # Parameters of the socket that are typed as flags.
+_OF_EVIDENCE = ("context", "budget_chars", "budget_tokens", "max_per_document")
 _FLAG_NAMES = {
-    "k": "--number", "wait_ms": "--wait", "paths": "--glob", "tags": "--tag", "roles": "--role", "must": "--all-words",
-    "where": "--where", "since": "--since", "until": "--until", "as_of": "--as-of", "phrase": "--phrase",
-    "not": "--not", "generation": "--generation", "context": "--context", "budget_chars": "--budget-chars",
-    "budget_tokens": "--budget-tokens", "max_per_document": "--max-per-document",
-}  # fmt: skip
-
-_no_local = click.option("--no-local", is_flag=True, help="Only ask a daemon; exit 3 if none runs.")
+    "must": "--all-words",
+    **{parameter: spellings.split()[-1] for spellings, _, _, parameter, *_ in FLAGS},
+    **{name: f"--{name.replace('_', '-')}" for name in _OF_EVIDENCE},
+}
 
 
 @click.command("query", epilog="Exit status: 0 hits, 1 none, 2 error, 3 no daemon.")
 @click.argument("text", nargs=-1)
-@click.option("-n", "--number", type=Whole(0), metavar="N", help="How many hits (10); 0 for all.")
-@click.option("-l", "--files-with-matches", "as_list", is_flag=True, help="Print paths only.")
-@click.option("-0", "--null", "nul", is_flag=True, help="Print exact paths, separated by NUL.")
-@click.option("--json", "as_json", is_flag=True, help="Print the whole result as JSON.")
-@click.option("--jsonl", "as_jsonl", is_flag=True, help="Print one JSON hit a line, then a summary.")
-@click.option("--vimgrep", "as_vimgrep", is_flag=True, help="Print path:line:column:text.")
-@click.option("--sort", type=click.Choice(["score", "modified", "path"]), help="Order of the hits.")
-@filtering
-@click.option("-o", "--open", "opens", is_flag=True, help="Open the first hit in $VISUAL at its line.")
-@colouring
-@click.option("--hyperlink", is_flag=True, help="On a terminal make citations links to their files.")
-@_no_local
-@selecting
-def query_command(text: tuple[str, ...], no_local: bool, **flags: object) -> int:
+@taking(*(spelling for spellings, *_ in FLAGS for spelling in spellings.split()))
+def query_command(text: tuple[str, ...], **flags: object) -> int:
     """Search, and show proved hits with their lines.
 
     Every word counts, none is a command: quote nothing, escape nothing. Paths, tags, dates and the like are flags.
@@ -59,9 +45,7 @@ def query_command(text: tuple[str, ...], no_local: bool, **flags: object) -> int
     selection, place = take_selection(flags), here()
     form = _form(flags)
     asking = make_asking(words(text, _texts(flags["phrases"])), form, flags)
-    with asking_backend(selection, place, _need(no_local)) as backend, speaking_of_flags():
-        if asking.here:
-            asking.globs += here_globs(backend.call("status"), place.cwd)
+    with _backend(selection, place, asking) as backend:
         result = call_whole(backend, "query", asking.params())
     raw = json.dumps(result, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "backslashreplace")
     if asking.opens and result["hits"]:
@@ -72,8 +56,13 @@ def query_command(text: tuple[str, ...], no_local: bool, **flags: object) -> int
     return finish(result, out, err)
 
 
-def _need(no_local: bool) -> Need:
-    return "daemon" if no_local else "fresh"
+@contextmanager
+def _backend(selection: Selection, place: Place, asking: Asking) -> Iterator[Backend]:
+    """Give somebody who answers, with `--here` among the paths that are asked for."""
+    with asking_backend(selection, place, "daemon" if asking.no_local else "fresh") as backend, speaking_of_flags():
+        if asking.here:
+            asking.globs += here_globs(backend.call("status"), place.cwd)
+        yield backend
 
 
 def _form(flags: dict[str, object]) -> str:
@@ -132,11 +121,9 @@ def speaking_of_flags() -> Iterator[None]:
 @click.option("--conflicts", is_flag=True, help="Say what the blocks disagree on.")
 @filtering
 @as_json
-@_no_local
+@taking("--no-local")
 @selecting
-def evidence_command(
-    text: tuple[str, ...], trace_file: str | None, is_json: bool, no_local: bool, **flags: object
-) -> int:
+def evidence_command(text: tuple[str, ...], trace_file: str | None, is_json: bool, **flags: object) -> int:
     """Print cited evidence within a budget, ready for a model.
 
     A guard says how it may be used; the blocks are exact lines of the documents, each with its citation.
@@ -146,9 +133,7 @@ def evidence_command(
     extra["conflicts"] = flags.pop("conflicts") or None
     context = _context(str(flags.pop("context")))
     asking = make_asking(words(text, _texts(flags["phrases"])), "people", flags)
-    with asking_backend(selection, place, _need(no_local)) as backend, speaking_of_flags():
-        if asking.here:
-            asking.globs += here_globs(backend.call("status"), place.cwd)
+    with _backend(selection, place, asking) as backend:
         params = {**asking.params(), **{name: value for name, value in extra.items() if value is not None}}
         traced = ASKED if trace_file else {}
         result = backend.call("evidence", {**params, **traced, **({"context": context} if context else {})})
