@@ -35,8 +35,8 @@ GROUPS: Mapping[str, tuple[tuple[str, str, str], ...]] = {
     "Everyday": (
         ("watch", "watching", "Index folders, keep the index fresh, and answer queries."),
         ("query", "querying", "Search, and show proved hits with their lines."),
-        ("open", "opening", "Open the N-th hit of the last query in $VISUAL, at its line."),
-        ("show", "opening", "Print the present text of a citation or path: guide/setup.md#L12-L18."),
+        ("open", "citing", "Open the N-th hit of the last query in $VISUAL, at its line."),
+        ("show", "citing", "Print the present text of a citation or path: guide/setup.md#L12-L18."),
         ("status", "stating", "Show what is indexed, how fresh it is, and what is wrong."),
         ("stop", "watching", "End a running daemon; returns when it is gone."),
     ),
@@ -45,7 +45,7 @@ GROUPS: Mapping[str, tuple[tuple[str, str, str], ...]] = {
         ("check", "checking", "Hold an answer to its sources: what it cites, and whether that says it."),
         (
             "verify",
-            "verifying",
+            "citing",
             "Say whether a full citation (…#L12-L18@sha256:HEX) still holds, and where it does not what changed.",
         ),
         (
@@ -57,10 +57,10 @@ GROUPS: Mapping[str, tuple[tuple[str, str, str], ...]] = {
     ),
     "Upkeep": (
         ("sync", "syncing", "Index roots once, or only the named paths inside one, without watching."),
-        ("documents", "listing", "List the documents in the index."),
+        ("documents", "stating", "List the documents in the index."),
         (
             "generations",
-            "listing",
+            "stating",
             "List the generations that are kept, oldest first; of generation N the documents that it changed.",
         ),
         ("forget", "forgetting", "Erase a document from every kept generation: text, words, hashes, name."),

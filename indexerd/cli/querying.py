@@ -49,7 +49,7 @@ def query_command(text: tuple[str, ...], **flags: object) -> int:
         result = call_whole(backend, "query", asking.params())
     raw = json.dumps(result, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "backslashreplace")
     if asking.opens and result["hits"]:
-        from indexerd.cli.opening import open_first  # noqa: PLC0415 - the modules are loaded as commands are called
+        from indexerd.cli.citing import open_first  # noqa: PLC0415 - the modules are loaded as commands are called
 
         return open_first(cast("list[Result]", result["hits"]), place)
     out, err = answer_bytes(asking, result, raw, place.environ, place.cwd)

@@ -5,9 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from indexerd.cli.opening import editor_command
+from indexerd.cli.citing import describe_verdict, editor_command
 from indexerd.cli.sockets import recall, remember
-from indexerd.cli.verifying import describe_verdict
 
 
 def hit(line):

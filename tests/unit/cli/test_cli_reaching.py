@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from indexerd.cli.asking_there import here_globs
-from indexerd.cli.opening import from_here
+from indexerd.cli.citing import from_here
 from indexerd.cli.place import Place, Selection
 from indexerd.cli.reaching import (
     find_daemon,

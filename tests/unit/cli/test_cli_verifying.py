@@ -4,8 +4,8 @@ import hashlib
 
 import pytest
 
+from indexerd.cli.citing import describe_verdict, path_from_here, verified
 from indexerd.cli.place import Place, Selection
-from indexerd.cli.verifying import describe_verdict, path_from_here, verified
 from indexerd.config import find_places
 from indexerd.errors import RequestError, UnreachableError
 
