@@ -25,8 +25,13 @@ from indexerd.client import Client
 from indexerd.config import Config
 from indexerd.errors import BusyError, ConfigError, IndexerdError, NotFoundError, UnreachableError
 
-# Below this many watches a folder of notes with a few projects beside it does not fit.
-_FEW_WATCHES = 8_192
+# Of each limit of inotify the least that will do, what it is for, and what to do. With fewer watches a folder of notes
+# with a few projects beside it does not fit.
+_LIMITS = (
+    ("max_user_watches", 8_192, "one is needed for each folder",
+     "sudo sysctl fs.inotify.max_user_watches=524288, or watch with --poll"),
+    ("max_user_instances", 16, "editors and daemons share them", "sudo sysctl fs.inotify.max_user_instances=512"),
+)  # fmt: skip
 _REMEDIES = {
     "skipped": "mend or ignore the file",
     "held": "make it readable again; until then its last known text is not shown",
@@ -73,14 +78,7 @@ _DOCUMENT_REMEDIES = {
 
 
 class Finding(NamedTuple):
-    """One thing that is not as it should be.
-
-    Attributes:
-        area: `settings`, `folders`, `limits`, `sockets`, `mounts`, `disk`, `versions`, `store`, `daemon`, `skipped`,
-            `held`, `withheld`, `unsafe`, `document`.
-        what: What is wrong, and where.
-        remedy: What now; never empty.
-    """
+    """One thing that is not as it should be: in which area, what is wrong and where, what now."""
 
     area: str
     what: str
@@ -161,24 +159,11 @@ def _without_daemon(selection: Selection, place: Place) -> Iterator[Finding]:
 
 
 def limits(read: Callable[[str], int | None]) -> Iterator[Finding]:
-    """Compare the kernel's limits with what watching needs.
-
-    Args:
-        read: Returns a number of `/proc/sys/fs/inotify`, None where it cannot be read.
-    """
-    watches, instances = read("max_user_watches"), read("max_user_instances")
-    if watches is not None and watches < _FEW_WATCHES:
-        yield Finding(
-            "limits",
-            f"fs.inotify.max_user_watches is {watches}: one is needed for each folder",
-            "sudo sysctl fs.inotify.max_user_watches=524288, or watch with --poll",
-        )
-    if instances is not None and instances < 16:
-        yield Finding(
-            "limits",
-            f"fs.inotify.max_user_instances is {instances}: editors and daemons share them",
-            "sudo sysctl fs.inotify.max_user_instances=512",
-        )
+    """Compare the kernel's limits, as `read` finds them in `/proc/sys/fs/inotify`, with what watching needs."""
+    for name, least, need, remedy in _LIMITS:
+        number = read(name)
+        if number is not None and number < least:
+            yield Finding("limits", f"fs.inotify.{name} is {number}: {need}", remedy)
 
 
 def _read_limit(name: str) -> int | None:
@@ -192,11 +177,8 @@ def _read_limit(name: str) -> int | None:
 def _runtime_folder(place: Place) -> Iterator[Finding]:
     folder = place.places.runtime_dir
     if place.places.runtime_is_fallback:
-        yield Finding(
-            "folders",
-            f"XDG_RUNTIME_DIR is not set: sockets are in {folder}",
-            "log in anew, or set it to a private folder",
-        )
+        what = f"XDG_RUNTIME_DIR is not set: sockets are in {folder}"
+        yield Finding("folders", what, "log in anew, or set it to a private folder")
     yield from _private_folder(folder, place.uid, "the folder of the sockets")
 
 
@@ -254,31 +236,23 @@ def disk_findings(folder: str) -> Iterator[Finding]:
         yield Finding("disk", f"{folder}: mounted read-only", "mount it writable, or name another place: --state-dir")
     elif free < _ENOUGH_BYTES:
         what = f"{folder}: {free >> 20:,} MiB are free where the index lies; a merge needs as much as the index takes"
-        yield Finding(
-            "disk", what, "free some space; until then publishes may fail, and nothing that was published is lost"
-        )
+        remedy = "free some space; until then publishes may fail, and nothing that was published is lost"
+        yield Finding("disk", what, remedy)
     elif found.f_files and not found.f_favail:
-        yield Finding(
-            "disk", f"{folder}: no file can be made any more (inodes)", "remove files that nobody needs there"
-        )
+        what = f"{folder}: no file can be made any more (inodes)"
+        yield Finding("disk", what, "remove files that nobody needs there")
 
 
 def mount_findings(config: Config, mounts: bytes) -> Iterator[Finding]:
-    """Name the roots on a file system that does not report what other machines change.
-
-    Args:
-        config: Whose roots.
-        mounts: The kernel's mount list.
-    """
+    """Name the roots that the kernel's mount list has on a file system that does not report others' changes."""
     from indexerd.sync.roots import is_remote, parse_mounts  # noqa: PLC0415 - only where no daemon says it
 
     known = parse_mounts(mounts)
     for root in config.roots:
         if is_remote(known, os.path.realpath(os.fsencode(root.path))):
             what = f"{root.path}: a network file system, which does not report what other machines change"
-            yield Finding(
-                "mounts", what, "nothing: it is looked at every 10 seconds and by each query; a local copy is quicker"
-            )
+            remedy = "nothing: it is looked at every 10 seconds and by each query; a local copy is quicker"
+            yield Finding("mounts", what, remedy)
 
 
 def root_findings(config: Config) -> Iterator[Finding]:
@@ -288,13 +262,11 @@ def root_findings(config: Config) -> Iterator[Finding]:
     yield from mount_findings(config, read_mounts())
     for root in config.roots:
         if not os.path.isdir(root.path):
-            yield Finding(
-                "folders", f"{root.path}: the root is not there; its documents are held", "mount or restore it"
-            )
+            what = f"{root.path}: the root is not there; its documents are held"
+            yield Finding("folders", what, "mount or restore it")
         elif not os.access(root.path, os.R_OK | os.X_OK):
-            yield Finding(
-                "folders", f"{root.path}: the root cannot be read; its documents are held", "check permissions"
-            )
+            what = f"{root.path}: the root cannot be read; its documents are held"
+            yield Finding("folders", what, "check permissions")
 
 
 def state_findings(state_dir: str, uid: int) -> Iterator[Finding]:
@@ -352,11 +324,8 @@ def document_findings(backend: Backend) -> Iterator[Finding]:
     """Name what the safety gate holds back, and what could not be read as its author meant it."""
     for document in all_documents(backend):
         for problem in cast("list[str]", document.get("problems") or []):
-            yield Finding(
-                "document",
-                f"{document['source_path']}: {problem}",
-                _DOCUMENT_REMEDIES.get(problem, "mend the document"),
-            )
+            remedy = _DOCUMENT_REMEDIES.get(problem, "mend the document")
+            yield Finding("document", f"{document['source_path']}: {problem}", remedy)
         for finding in cast("list[Mapping[str, object]]", document["unsafe"] or []):
             what = f"{document['source_path']}:{finding['line']}: {finding['pattern']}"
             yield Finding("unsafe", what, 'if it is harmless: [[rules]] match = "PATH" safety = "allow"')
@@ -372,8 +341,8 @@ def _held(status: Result) -> Iterator[Finding]:
 
 
 def _of_file(area: str, source_path: str, reason: str) -> Finding:
-    remedy = _SKIPPED_REMEDIES.get(reason, _REMEDIES[area]) if area == "skipped" else _REMEDIES[area]
-    return Finding(area, f"{source_path}: {reason}", remedy)
+    special = _SKIPPED_REMEDIES if area == "skipped" else {}
+    return Finding(area, f"{source_path}: {reason}", special.get(reason, _REMEDIES[area]))
 
 
 def _named(status: Result, area: str) -> Iterator[Finding]:

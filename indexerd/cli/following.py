@@ -15,7 +15,7 @@ import termios
 import tty
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from datetime import datetime
 from typing import cast
 
@@ -31,18 +31,13 @@ Lines = Callable[[Result], Iterator[str]]
 
 
 def follow(backend: Backend, lines_of: Lines, *, is_json: bool) -> int:
-    """Show the status until somebody ends it; return the exit status.
-
-    Args:
-        backend: The daemon.
-        lines_of: How a status looks to a person.
-        is_json: One JSON object a line.
+    """Show the status until somebody ends it, in JSON one object a line; return the exit status.
 
     Raises:
         UnreachableError: The daemon went away.
     """
     is_watched = os.isatty(1)
-    with _keys() if is_watched else _nothing() as keys:
+    with _keys() if is_watched and os.isatty(0) else nullcontext(()) as keys:
         draws = is_watched and not is_json
         return _draw(backend, lines_of, keys) if draws else _print(backend, keys, is_json=is_json)
 
@@ -100,9 +95,8 @@ def summary(status: Result, now_ns: int) -> str:
     at = datetime.fromtimestamp(now_ns // 1_000_000_000).astimezone().isoformat()
     parts = [f"{at} {status['state']}", f"generation {status['generation']}"]
     if "documents" in status:
-        problems = cast("list[Result]", status["problems"])
         parts += [count(cast("int", status["documents"]), "document"), f"{status['pending']} pending"]
-        parts += [str(problem["code"]) for problem in problems]
+        parts += [str(problem["code"]) for problem in cast("list[Result]", status["problems"])]
     return ", ".join(parts)
 
 
@@ -117,19 +111,11 @@ def fitting(line: str, columns: int) -> str:
 
 
 @contextmanager
-def _keys() -> Iterator[tuple[int, ...]]:
-    """Give standard input key by key, without echo, if it is a terminal."""
-    if not os.isatty(0):
-        yield ()
-        return
+def _keys() -> Iterator[Sequence[int]]:
+    """Give standard input, a terminal, key by key and without echo."""
     before = termios.tcgetattr(0)
     try:
         tty.setcbreak(0)
         yield (0,)
     finally:
         termios.tcsetattr(0, termios.TCSADRAIN, before)
-
-
-@contextmanager
-def _nothing() -> Iterator[tuple[int, ...]]:
-    yield ()

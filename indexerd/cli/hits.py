@@ -56,15 +56,7 @@ _REASONS = {
 def answer_bytes(
     asking: Asking, result: dict[str, Any], raw: bytes, environ: Mapping[str, str], cwd: str
 ) -> tuple[bytes, bytes]:
-    """Return what standard output and standard error get.
-
-    Args:
-        asking: What was asked.
-        result: The result, decoded.
-        raw: The result as JSON, as it came: what `--json` prints.
-        environ: The process environment, for colour.
-        cwd: Current directory, for short paths.
-    """
+    """Return what standard output and standard error get; `raw` is the result as it came, which `--json` prints."""
     colour = wants_colour(asking.color, environ, is_terminal=os.isatty(1))
     form = asking.format
     if form == "json":
@@ -99,16 +91,9 @@ def render(  # noqa: PLR0913 - the ways a result can be printed
     links: bool = False,
     encode: Callable[[object], str] | None = None,
 ) -> bytes:
-    """Return what standard output gets for a result.
+    """Return what standard output gets for a result, in each form but `json`, which is printed as it came.
 
-    Args:
-        result: The socket's result of `query`.
-        form: `people`, `list`, `vimgrep`, or `jsonl`; `json` is printed as it came.
-        nul: Separate names by NUL instead of line ends.
-        cwd: Paths below it are shown relative to it.
-        colour: Whether matches are marked in colour.
-        links: Whether citations for people are links to their files (OSC 8).
-        encode: Turns a value into JSON text; needed for `jsonl` only.
+    Paths below `cwd` are shown relative to it. `encode` turns a value into JSON text; only `jsonl` needs it.
     """
     hits = result["hits"]
     if form == "list" or nul:
@@ -122,21 +107,14 @@ def render(  # noqa: PLR0913 - the ways a result can be printed
 def notes(result: Result, colour: bool, *, narrowed: bool = False) -> str:
     """Return what standard error gets: what was withheld, what is not up to date, why nothing was found.
 
-    Args:
-        result: The socket's result of `query` or `evidence`.
-        colour: Whether they stand out in colour.
-        narrowed: Whether flags left documents out.
+    Why depends on whether flags `narrowed` the documents.
     """
-    told = (
-        _historical(result),
-        _nothing(result, narrowed),
-        _close(result),
-        _weak(result),
-        _withheld(result),
-        _freshness(result),
-    )
-    lines = [line for line in told if line]
-    return "".join(f"{YELLOW}{line}{RESET}\n" if colour else f"{line}\n" for line in lines)
+    told = (_historical(result), _nothing(result, narrowed), _close(result), _weak(result), _withheld(result))
+    return "".join(f"{_in(YELLOW, line, colour)}\n" for line in (*told, _freshness(result)) if line)
+
+
+def _in(style: str, text: str, colour: bool) -> str:
+    return f"{style}{text}{RESET}" if colour else text
 
 
 def notes_beside(result: Result) -> str:
@@ -189,15 +167,14 @@ def _numbered(hit: Hit, colour: bool, links: bool) -> str:
     if links:
         citation = _linked(citation, path_bytes(hit))
     number = f"{hit['n']:>2}. "
-    indent = " " * len(number)
     lines = [
-        f"{number}{BOLD}{trail}{RESET}" if colour else f"{number}{trail}",
-        f"{indent}{CYAN}{citation}{RESET}" if colour else f"{indent}{citation}",
-        *(f"{indent}{line}" for line in excerpt_lines(hit, colour)),
-        *(f"{indent}{line}" for line in _unsafe(hit, colour)),
-        *(f"{indent}{line}" for line in _explanation(hit, colour)),
+        _in(CYAN, citation, colour),
+        *excerpt_lines(hit, colour),
+        *(_in(YELLOW, line, colour) for line in _unsafe(hit)),
+        *(_in(DIM, line, colour) for line in _explanation(hit)),
     ]
-    return "\n".join(lines) + "\n\n"
+    below = "".join(f"{' ' * len(number)}{line}\n" for line in lines)
+    return f"{number}{_in(BOLD, trail, colour)}\n{below}\n"
 
 
 def _linked(text: str, path: bytes) -> str:
@@ -222,24 +199,17 @@ def _lines_escaped(text: str) -> str:
     return "\n".join(escape(line) for line in plain.split("\n"))
 
 
-def _unsafe(hit: Hit, colour: bool) -> list[str]:
-    unsafe = hit.get("unsafe")
-    if not unsafe:
-        return []
-    findings = unsafe if isinstance(unsafe, list) else [unsafe]
-    lines = [
-        f"! line {item['line']} tries to instruct a model ({escape(str(item['pattern']))})" for item in findings[:3]
-    ]
-    return [f"{YELLOW}{line}{RESET}" if colour else line for line in lines]
+def _unsafe(hit: Hit) -> list[str]:
+    found = hit.get("unsafe")
+    return [f"! line {found['line']} tries to instruct a model ({escape(str(found['pattern']))})"] if found else []
 
 
-def _explanation(hit: Hit, colour: bool) -> list[str]:
+def _explanation(hit: Hit) -> list[str]:
     explained = hit.get("explain")
     if not explained:
         return []
     boost = f" (boost {explained['boost']:g})" if explained["boost"] != 1 else ""
-    lines = [f"score {hit['score']:.6f}{boost}", *(f"  {_part(part)}" for part in explained["parts"])]
-    return [f"{DIM}{line}{RESET}" if colour else line for line in lines]
+    return [f"score {hit['score']:.6f}{boost}", *(f"  {_part(part)}" for part in explained["parts"])]
 
 
 def _part(part: Mapping[str, Any]) -> str:
