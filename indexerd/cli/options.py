@@ -73,11 +73,6 @@ def _option(row: tuple[str, str, str, str, str, str]) -> Callable[[F], F]:
     return click.option(*names, metavar=metavar, default="", help=told)
 
 
-def as_json(function: F) -> F:
-    """Add `--json`."""
-    return click.option("--json", "is_json", is_flag=True, help="Print JSON.")(function)
-
-
 def _only_pairs(_context: click.Context, _option: click.Parameter, given: tuple[str, ...]) -> tuple[str, ...]:
     if wrong := wrong_pairs(given):
         raise click.BadParameter(f"{wrong[0]!r} is not KEY=VALUE, such as owner=alice.")
@@ -87,40 +82,13 @@ def _only_pairs(_context: click.Context, _option: click.Parameter, given: tuple[
 # The flags that say which watch set is meant, in which role one asks, and which documents are meant by their metadata.
 selecting = taking("--profile", "--socket", "--state-dir")
 acting = taking("--role")
+as_json = click.option("--json", "is_json", is_flag=True, help="Print JSON.")
 naming = taking("--tag", "--where")
 # What to look for and where, the same for people and for evidence.
 filtering = taking(
     "--tag", "--where", "--since", "--until", "--all-words", "--phrase", "--not", "--glob", "--here", "--role",
     "--as-of", "--generation", "--prefix", "--explain", "--wait",
 )  # fmt: skip
-
-
-def setting(function: F) -> F:
-    """Add the flags that stand for keys of `[profile.NAME]`."""
-    return stacked(
-        click.option("--max-chars", type=Whole(0), metavar="N", help="Target size of a chunk in characters (900)."),
-        click.option("--language", metavar="L", help="Stemming language, or none (english)."),
-        click.option("--format", "formats", multiple=True, metavar=".EXT", help="File ending to index; repeatable."),
-        click.option("--max-file-bytes", type=Whole(0), metavar="N", help="Skip larger files (16 MiB)."),
-        click.option("--hidden/--no-hidden", default=None, help="Index hidden files and folders."),
-        click.option("--node-modules/--no-node-modules", default=None, help="Index node_modules too."),
-        click.option("--tagged-caches/--no-tagged-caches", default=None, help="Index folders with a CACHEDIR.TAG too."),
-        click.option("--ignore", multiple=True, metavar="PATTERN", help="Leave out, as in .gitignore; repeatable."),
-        click.option(
-            "--poll",
-            metavar="[SECONDS]",
-            is_flag=False,
-            flag_value="always",
-            callback=_poll,
-            help="Look at the folders every SECONDS (10) instead of waiting for events.",
-        ),
-        click.option("--no-poll", is_flag=True, help="Wait for events everywhere."),
-        click.option(
-            "--durability",
-            type=click.Choice(["checkpoint", "always"]),
-            help="Flush in the background (checkpoint) or with each change.",
-        ),
-    )(function)
 
 
 def _poll(_context: click.Context, _option: click.Parameter, given: str | None) -> bool | float | None:
@@ -132,7 +100,32 @@ def _poll(_context: click.Context, _option: click.Parameter, given: str | None) 
         raise click.BadParameter(f"{given!r} is not a number of seconds") from None
 
 
-SETTING_FLAGS = (
+# The flags that stand for keys of `[profile.NAME]`.
+setting = stacked(
+    click.option("--max-chars", type=Whole(0), metavar="N", help="Target size of a chunk in characters (900)."),
+    click.option("--language", metavar="L", help="Stemming language, or none (english)."),
+    click.option("--format", "formats", multiple=True, metavar=".EXT", help="File ending to index; repeatable."),
+    click.option("--max-file-bytes", type=Whole(0), metavar="N", help="Skip larger files (16 MiB)."),
+    click.option("--hidden/--no-hidden", default=None, help="Index hidden files and folders."),
+    click.option("--node-modules/--no-node-modules", default=None, help="Index node_modules too."),
+    click.option("--tagged-caches/--no-tagged-caches", default=None, help="Index folders with a CACHEDIR.TAG too."),
+    click.option("--ignore", multiple=True, metavar="PATTERN", help="Leave out, as in .gitignore; repeatable."),
+    click.option(
+        "--poll",
+        metavar="[SECONDS]",
+        is_flag=False,
+        flag_value="always",
+        callback=_poll,
+        help="Look at the folders every SECONDS (10) instead of waiting for events.",
+    ),
+    click.option("--no-poll", is_flag=True, help="Wait for events everywhere."),
+    click.option(
+        "--durability",
+        type=click.Choice(["checkpoint", "always"]),
+        help="Flush in the background (checkpoint) or with each change.",
+    ),
+)
+_SETTINGS = (
     "max_chars", "language", "formats", "max_file_bytes", "hidden", "node_modules", "tagged_caches", "ignore", "poll",
     "durability",
 )  # fmt: skip
@@ -140,7 +133,7 @@ SETTING_FLAGS = (
 
 def take_settings(flags: dict[str, object]) -> dict[str, object]:
     """Take the setting flags out of a callback's arguments and return them as keys of `[profile.NAME]`."""
-    given = {name: flags.pop(name) for name in SETTING_FLAGS}
+    given = {name: flags.pop(name) for name in _SETTINGS}
     no_poll = flags.pop("no_poll")
     one_of({"--poll": given["poll"], "--no-poll": no_poll})
     if no_poll:
@@ -172,10 +165,7 @@ def words(text: tuple[str, ...], phrases: Sequence[str] = ()) -> str:
 
 
 def one_of(given: Mapping[str, object]) -> None:
-    """Refuse flags of which one would be ignored silently.
-
-    Args:
-        given: Value by flag; empty, None and False mean that it was not typed.
+    """Refuse flags, given with their values, of which one would be ignored silently.
 
     Raises:
         click.UsageError: Several were.
@@ -194,11 +184,6 @@ def goes_with(*rows: tuple[str, object, str, object]) -> None:
     for flag, value, needed, is_there in rows:
         if value and not is_there:
             raise click.UsageError(f"{flag} goes with {needed}: give both")
-
-
-def only(flags: Mapping[str, object], *names: str) -> dict[str, object]:
-    """Return the named flags."""
-    return {name: flags[name] for name in names}
 
 
 def read_text(name: str) -> str:

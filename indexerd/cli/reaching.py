@@ -46,7 +46,7 @@ def find_daemon(selection: Selection, place: Place) -> Client | None:
         BusyError: The daemon has no room.
     """
     if selection.state_dir and not selection.socket:
-        return _holder_of(absolute(selection.state_dir, place.cwd))
+        return _holder_of(_named_directory(selection, place))
     named = named_socket(selection.socket, selection.profile, place.environ, place.uid)
     if named is not None:
         return _named(named, selection, place)
@@ -72,19 +72,23 @@ def reach_daemon(selection: Selection, place: Place) -> Client:
 
 
 def _none_runs(selection: Selection, place: Place) -> str:
-    what, state_dir = "this folder", ""
-    if selection.state_dir:
-        state_dir = absolute(selection.state_dir, place.cwd)
-        what = f"the state directory {state_dir}"
-    elif selection.profile:
-        what, state_dir = f"profile {selection.profile}", place.places.state_dir(selection.profile)
-    else:
+    state_dir = _named_directory(selection, place)
+    what = f"the state directory {state_dir}" if selection.state_dir else f"profile {selection.profile}"
+    if not state_dir:
+        what = "this folder"
         with suppress(ConfigError):
             state_dir = place.places.state_dir(profile_here(place) or "")
     pids = holding_processes(state_dir)
     if pids:
         return _without_socket(pids[0], what)
     return f"no daemon runs for {what}: start one with `indexerd watch ROOT`"
+
+
+def _named_directory(selection: Selection, place: Place) -> str:
+    """Return the state directory that flags name; empty where they name none."""
+    if selection.state_dir:
+        return absolute(selection.state_dir, place.cwd)
+    return place.places.state_dir(selection.profile) if selection.profile else ""
 
 
 def _without_socket(pid: int, what: str) -> str:
@@ -161,12 +165,7 @@ def _several(running: Iterable[Result], directory: str) -> list[str]:
 
 
 def flag_for(status: Mapping[str, object], directory: str) -> str:
-    """Return the flag that names a daemon from anywhere.
-
-    Args:
-        status: The owner's.
-        directory: Where sockets are found by the profile alone.
-    """
+    """Return the flag that names a daemon from anywhere; in `directory` sockets are found by the profile alone."""
     profile, socket = str(status.get("profile")), str(status.get("socket"))
     if socket == f"{directory}/{profile}.sock":
         return f"--profile {profile}"
@@ -189,8 +188,8 @@ def local_config(selection: Selection, place: Place, settings: Mapping[str, obje
     from indexerd.wiring.ground import stored_roots  # noqa: PLC0415 - numpy and the store only where work is done here
 
     meant = selection._replace(profile=profile or "")
-    where = absolute(selection.state_dir, place.cwd) if selection.state_dir else place.places.state_dir(meant.profile)
-    config = place.load(meant, settings=settings, stored_roots=stored_roots(where))
+    own = stored_roots(_named_directory(meant, place))
+    config = place.load(meant, settings=settings, stored_roots=own)
     if not config.roots:
         # Before its first generation only a daemon that was started with flags knows its roots.
         config = place.load(meant, settings=settings, stored_roots=_daemons_roots(meant, place))
@@ -210,12 +209,10 @@ def _daemons_roots(selection: Selection, place: Place) -> tuple[Root, ...]:
     return tuple(Root(root["label"], root["path"], prefixed=root["prefixed"]) for root in roots)
 
 
-def profile_here(place: Place, path: str | None = None) -> str | None:
-    """Return the profile whose root holds a path (default the current directory), else the only one there is."""
-    held = holding_profile(place, path or place.cwd)
-    if held is not None or path is not None:
-        return held
-    known = _known_profiles(place)
+def profile_here(place: Place) -> str | None:
+    """Return the profile whose root holds the current directory, else the only one there is."""
+    held = holding_profile(place, place.cwd)
+    known = _known_profiles(place) if held is None else [held]
     return known[0] if len(known) == 1 else None
 
 
@@ -240,10 +237,10 @@ def holding_profile(place: Place, path: str) -> str | None:
 
 def _known_profiles(place: Place) -> list[str]:
     try:
-        entries = sorted(os.scandir(place.places.state_home), key=lambda entry: entry.name)
+        with os.scandir(place.places.state_home) as entries:
+            return [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
     except OSError:
         return []
-    return [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
 
 
 def state_dir_of(selection: Selection, place: Place) -> str:
@@ -252,10 +249,8 @@ def state_dir_of(selection: Selection, place: Place) -> str:
     Raises:
         UnreachableError: Nothing tells which one is meant, or the daemon at `--socket` does not answer.
     """
-    if selection.state_dir:
-        return absolute(selection.state_dir, place.cwd)
-    if selection.profile:
-        return place.places.state_dir(selection.profile)
+    if named := _named_directory(selection, place):
+        return named
     client = find_daemon(selection, place)
     if client is not None:
         with client:
