@@ -24,6 +24,7 @@ from indexerd.errors import RequestError
 # Of the answer, not in it: when and how long, where on this disk; times of files and the disk's state have no history.
 _OUTSIDE = frozenset({"took_ms", "freshness", "store_id", "durable", "historical"})
 _OUTSIDE_HITS = frozenset({"path", "path_b64", "validated_at", "modified"})
+_REMEDY = "save the output of `indexerd evidence --json`"
 _SHOWN = 20
 _MISSING = object()
 
@@ -46,13 +47,14 @@ def replay_command(file: str, is_json: bool, **flags: object) -> int:
     Of a trace (`evidence --trace`) it says at which stage it differs first. FILE may be - for standard input.
     """
     saved = _saved(file)
+    was = _compared(saved, file)
     request = dict(cast("Result", saved["request"]))
     method = str(request.pop("method"))
     asked = {**request, "generation": saved["generation"], "store_id": saved["store_id"]}
     with asking_backend(take_selection(flags), here()) as backend:
         now = call_whole(backend, method, asked)
         again = _traced(backend, saved, now) if "trace" in saved else now
-    differences = list(_differences(_compared(saved), _compared(again)))
+    differences = list(_differences(was, _compared(again)))
     stage = _stage(differences) if "trace" in saved else None
     about = cast("Result", now["historical"])
     verdict = _verdict(bool(differences), about)
@@ -74,15 +76,14 @@ def _saved(file: str) -> Result:
     Raises:
         RequestError: It is none, or not one that says what was asked.
     """
-    remedy = "save the output of `indexerd evidence --json`"
-    saved = read_json(file, remedy)
+    saved = read_json(file, _REMEDY)
     if not (isinstance(saved, dict) and ("trace" in saved or isinstance(saved.get("hits"), list))):
-        raise RequestError(f"{file}: no result of query or evidence: {remedy}")
+        raise RequestError(f"{file}: no result of query or evidence: {_REMEDY}")
     request = saved.get("request")
     names = {"generation": int, "store_id": str}
     if (
         not isinstance(request, dict)
-        or request.get("method") not in {"query", "evidence"}
+        or str(request.get("method")) not in {"query", "evidence"}
         or not all(isinstance(saved.get(name), kind) for name, kind in names.items())
     ):
         raise RequestError(f"{file}: this result does not say what was asked of which store: it cannot be replayed")
@@ -96,8 +97,8 @@ def _traced(backend: Backend, saved: Result, now: Result) -> Result:
     trace = trace_of(now) | {"model": saved["model"]}
     if saved["citations"] is None:
         return trace
-    asked = {"answer": cast("Result", saved["model"])["answered"], "evidence": evidence_in(saved)}
-    roles = cast("Result", saved["request"])["roles"]
+    asked = {"answer": cast("Result", saved["model"]).get("answered"), "evidence": evidence_in(saved)}
+    roles = cast("Result", saved["request"]).get("roles", [])
     return trace | {"citations": backend.call("check", {**asked, "roles": roles})}
 
 
@@ -107,14 +108,25 @@ def _stage(differences: Sequence[Difference]) -> str | None:
     return next((name for name in (*STAGES,) if name in found), "request" if found else None)
 
 
-def _compared(result: Result) -> Result:
-    """Return what of a result must be the same."""
+def _compared(result: Result, file: str = "") -> Result:
+    """Return what of a result must be the same.
+
+    Raises:
+        RequestError: It is not as any result is: it must have come from the file.
+    """
+    try:
+        return _kept(result)
+    except (AttributeError, TypeError) as error:
+        raise RequestError(f"{file}: no whole result of query or evidence: {_REMEDY}") from error
+
+
+def _kept(result: Result) -> Result:
     kept = {name: value for name, value in result.items() if name not in _OUTSIDE}
     if "trace" in result:
         sources = cast("list[Result]", result["sources"])
         report = result["citations"]
         kept["sources"] = [_sides(one) for one in sources]
-        kept["citations"] = _compared(report | {"hits": []}) if isinstance(report, dict) else report
+        kept["citations"] = _kept(report | {"hits": []}) if isinstance(report, dict) else report
         return kept
     hits = cast("list[Result]", result["hits"])
     if "conflicts" in result:

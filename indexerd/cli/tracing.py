@@ -65,13 +65,14 @@ def read_trace(name: str) -> Result:
     return cast("Result", trace)
 
 
-def check_trace(trace: object, name: str) -> None:
+def check_trace(trace: Any, name: str) -> None:
     """Refuse what is no trace.
 
     Raises:
         RequestError: It is none.
     """
-    if not isinstance(trace, dict) or trace.get("trace") != 1 or not {*_HEAD, *STAGES} <= set(trace):
+    is_one = isinstance(trace, dict) and trace.get("trace") == 1 and {*_HEAD, *STAGES} <= set(trace)
+    if not is_one or not (trace["citations"] is None or isinstance(trace["model"], dict)):
         raise RequestError(f"{name}: no trace: {_REMEDY}")
 
 

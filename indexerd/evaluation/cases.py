@@ -137,10 +137,17 @@ def _problems(row: object, number: int) -> Iterator[str]:
         yield f"{where}: answer must be an object"
     else:
         yield from (f"{where}: unknown key {key!r} in answer" for key in answer if key not in _ANSWER_KEYS)
+        claims = answer.get("claims", [])
+        if not _is_objects(claims) or not all(_is_objects(claim.get("citations", [])) for claim in claims):
+            yield f"{where}: claims of the answer, and citations of these, must be lists of objects"
 
 
 def _is_texts(value: object) -> bool:
     return isinstance(value, list) and all(isinstance(item, str) for item in value)
+
+
+def _is_objects(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(item, dict) for item in value)
 
 
 def _is_gold(value: object) -> bool:

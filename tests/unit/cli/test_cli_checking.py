@@ -74,6 +74,37 @@ def test_json_that_is_nested_without_end_is_told_too(files, capfd, line):
     assert "deep: " in capfd.readouterr().err
 
 
+RESULT = {"hits": [{}], "request": {"method": "query", "text": "x"}, "generation": 1, "store_id": "s"}
+TRACE = {
+    **{name: RESULT[name] for name in ("request", "generation", "store_id")},
+    **dict.fromkeys(("query", "as_of", "abstained", "abstention_reason", "context", "model", "citations")),
+    "trace": 1,
+    "sources": [],
+    "candidates": {},
+}
+
+
+@pytest.mark.parametrize(
+    "saved",
+    [
+        RESULT | {"hits": [1]},
+        RESULT | {"hits": [None]},
+        RESULT | {"request": {"method": ["query"]}},
+        RESULT | {"conflicts": [3]},
+        RESULT | {"conflicts": 0},
+        TRACE | {"sources": None},
+        TRACE | {"citations": {}, "model": "x"},
+        TRACE | {"citations": {"conflicts": 0}, "model": {}},
+    ],
+    ids=str,
+)
+def test_a_saved_result_that_was_damaged_is_refused_by_its_name(files, tmp_path, capfd, saved):
+    """Whatever of it is not as it was written; nobody is asked."""
+    (tmp_path / "damaged").write_text(json.dumps(saved))
+    assert run(["replay", "damaged"]) == 2
+    assert capfd.readouterr().err.startswith("indexerd: damaged: ")
+
+
 def test_lines_are_judged_from_a_file_too(files, capfdbinary):
     """With exit status 0 whatever they come to."""
     assert run(["check", "--jsonl", "lines.jsonl"]) == 0

@@ -65,6 +65,13 @@ def test_what_is_expected_is_true_or_false(key):
         read_cases(written({"case_id": "a", "query": "x", "answer": {}, key: "no"}), "c.json")
 
 
+@pytest.mark.parametrize("claims", [1, ["x"], [{"citations": ["S1"]}], [{"citations": {"label": "S1"}}]], ids=str)
+def test_claims_and_citations_are_objects(claims):
+    """What names no source cannot be looked up among the blocks of a run."""
+    with pytest.raises(InputError, match="must be lists of objects"):
+        read_cases(written({"case_id": "a", "query": "x", "answer": {"claims": claims}}), "c.json")
+
+
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"cases": []}', '{"cases": [1]}'])
 def test_what_is_no_file_of_cases_is_refused(text):
     """Never an empty run."""
