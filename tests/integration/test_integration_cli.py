@@ -366,7 +366,7 @@ def test_show_and_verify_follow_a_citation(watched):
     watched.write("setup.md", "other\n")
     assert lines(watched.run("verify", citation))[0] == "changed"
     (watched.docs / "setup.md").unlink()
-    assert lines(watched.run("verify", citation)) == ["gone"]
+    assert lines(watched.run("verify", citation)) == [f"gone (looked at {watched.docs / 'setup.md'})"]
 
 
 def test_what_nobody_finds_is_named_with_and_without_a_daemon(home):
@@ -460,7 +460,7 @@ def test_what_a_role_finds_it_can_also_read_and_list(watched):
     assert watched.run("show", citation).returncode == 2
     shown = watched.json("show", citation, "--role", "staff")
     assert "wombat" in shown["text"]
-    assert lines(watched.run("verify", shown["citation"])) == ["gone"]
+    assert lines(watched.run("verify", shown["citation"])) == [f"gone (looked at {watched.docs / 'pay.md'})"]
     assert lines(watched.run("verify", shown["citation"], "--role", "staff")) == ["fresh"]
     assert lines(watched.run("documents", "--tag", "money")) == []
     assert lines(watched.run("documents", "--tag", "money", "--role", "staff")) == ["pay.md  Pay"]
@@ -564,10 +564,11 @@ def test_verify_needs_no_index(home):
         assert (fresh.returncode, there.returncode, gone.returncode) == (0, 0, 1), (fresh, there, gone)
         return lines(fresh) + lines(there) + lines(gone)
 
-    assert verdicts() == ["fresh", "fresh", "gone"]
+    expected = ["fresh", "fresh", f"gone (looked at {plain}/no/notes/50%25.md)"]
+    assert verdicts() == expected
     assert not (home.base / "state").exists()
     home.run("sync", home.docs)
-    assert verdicts() == ["fresh", "fresh", "gone"]
+    assert verdicts() == expected
     assert lines(home.run("verify", f"setup.md#L3-L3@sha256:{hash_of}", cwd=home.docs / "guide")) == ["fresh"]
     (plain / "notes/50%25.md").write_text(f"# Setup\n\nnew\n{text}")
     moved = home.json("verify", name, cwd=plain, status=1)
@@ -579,7 +580,7 @@ def test_verify_hides_below_a_root_what_its_rules_hide(home):
     secret = home.write("board.md", "---\nacl: [board]\n---\nsecret\n")
     name = f"board.md#L4-L4@sha256:{hashlib.sha256(b'secret' + bytes([10])).hexdigest()}"
     home.run("sync", home.docs)
-    assert lines(home.run("verify", name)) == ["gone"]
+    assert lines(home.run("verify", name)) == [f"gone (looked at {home.docs / 'board.md'})"]
     copy = home.base / "board.md"
     copy.write_bytes(secret.read_bytes())
     assert lines(home.run("verify", name, cwd=home.base)) == ["fresh"]
