@@ -162,6 +162,10 @@ class Draft:
             StoreError: As `OSError`.
         """
         tally = self._tally(ledger)
+        if not tally.changes() and self._store is None and partial in (None, store.is_partial):
+            # Read twice, or changed and changed back while it waited.
+            self._end(ledger)
+            return store.snapshot(), tally
         segments = self._segments or [build_segment((), self._settings, sorted(ledger.indexed))]
         prepared = store.prepare(
             segments,
@@ -175,12 +179,14 @@ class Draft:
         except (OSError, CorruptionError):
             store.abort(prepared)
             raise
+        self._end(ledger)
+        return snapshot, tally
+
+    def _end(self, ledger: Ledger) -> None:
         stored = {path: effect for path, effect in self._effects.items() if effect is not None}
-        deleted = self._deleted(ledger)
-        ledger.note_stored(stored, deleted)
+        ledger.note_stored(stored, self._deleted(ledger))
         self._store = None
         self._start_over()
-        return snapshot, tally
 
     def _tally(self, ledger: Ledger) -> Tally:
         indexed = ledger.indexed

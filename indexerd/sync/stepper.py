@@ -4,7 +4,7 @@ Owns: the list of hints and its lock, the order of a step, the back-off after a 
 Knows nothing of: which thread steps, who asks what.
 Invariants: 1. a failed step consumes nothing: its batch is taken back, and the problem stands until a step succeeds.
     2. the lock is never held while looking, reading or publishing. 3. lost events lead to a fresh watch and a full
-    scan.
+    scan, which whoever asks from then on waits for.
 Purity: shell (through the writer and the watcher).
 See: docs/consistency.md (the writer), docs/operations.md (problems).
 """
@@ -281,7 +281,7 @@ class Stepper:
         began = self.clock.monotonic()
         self._phase = "sync_failed"
         try:
-            if batch.reconcile and (self._overflows.pending() or self.watching.is_dead()):
+            if batch.doubt and (self._overflows.pending() or self.watching.is_dead()):
                 self.watching.renew()
             is_long = self.writer.is_long(batch)
             if is_long:

@@ -20,7 +20,8 @@ from indexerd.naming import source_path
 from indexerd.sync.apply import Draft, Tally
 from indexerd.sync.bulk import Bulk, Sized
 from indexerd.sync.cycle import Cycle, Work
-from indexerd.sync.pending import HURRIED, LONGEST, Batch, Taken, Writing
+from indexerd.sync.fingerprint import RACY_NS
+from indexerd.sync.pending import HURRIED, LONGEST, NOBODY, Batch, Taken, Writing
 from indexerd.sync.reading import Slice, Wanted, read_slice
 from indexerd.sync.repair import Reads, Repaired, holds, repair
 from indexerd.sync.status import Progress
@@ -90,8 +91,9 @@ class Writer:
     # What was looked at amid a survey, which may have seen it older; None while there is none.
     _amid: list[Taken] | None = None
     _recent: set[SourcePath] = field(default_factory=set)
-    # When a file that had text was first seen empty.
+    # When a file that had text was first seen empty, and when the bulk run first read one that was being saved.
     _emptied: dict[SourcePath, float] = field(default_factory=dict)
+    _half: dict[SourcePath, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         snapshot = self.cycle.store.snapshot()
@@ -128,12 +130,12 @@ class Writer:
             # What it found gone waits for the run's publish, too: whoever makes one of these anew overtakes that word.
             self._bulk_files.update(work.tombstones)
             self._open_in_bulk.append(batch)
-            return self._again([], busy, batch.oldest), True
+            return self._again([], busy), True
         hints = {hint.path: hint for hint in batch.hints}
         self._draft.delete(work.tombstones, self.cycle.ledger)
         self._open.append(batch)
         changed = self._read(work.read, hints)
-        return self._again(changed, [], batch.oldest, hints), False
+        return self._again(changed, [], hints, batch.oldest), False
 
     def advance(self) -> Again | None:
         """Take in one slice that bulk reading has finished; return files to be put back, if there are any."""
@@ -141,7 +143,7 @@ class Writer:
         if part is None:
             return None
         changed = self._receive(part, self._bulk_draft, self._bulk_looked_ns, self._overtaken)
-        return self._again(changed, [], min((batch.oldest for batch in self._open_in_bulk), default=0))
+        return self._again([*changed, *self._half_saved(part)], [])
 
     def is_publish_due(self) -> bool:
         """Return whether `publish` should be called now: what was read at once never waits."""
@@ -217,12 +219,11 @@ class Writer:
         """
         if self.redo:
             return None
-        # A file that waits to be published would go back to that read.
-        drafted = {path: read for path, read in reads.items() if self._draft.touches(path)}
+        # A file that waits to be published, or that a bulk run may have read since, would go back to that read.
+        drafted = {path: read for path, read in reads.items() if self._draft.touches(path) or path in self._bulk_files}
         others = {path: read for path, read in reads.items() if path not in drafted}
         repaired = repair(others, self.cycle, self.fingerprint, self.writing, (INLINE_FILES, INLINE_BYTES))
         self.total += repaired.tally
-        self._overtake(repaired.published)
         if self._amid is not None:
             self._amid.extend(Taken(self.cycle.absolute(path), False, 0, 0.0) for path in repaired.published)
         left = {path for path, read in drafted.items() if not holds(repaired.snapshot, path, read)}
@@ -262,7 +263,7 @@ class Writer:
     def stop(self) -> None:
         """End a bulk run; what it had not yet given back is read another time."""
         bulk, self._bulk = self._bulk, None
-        self._bulk_files, self._overtaken = set(), set()
+        self._bulk_files, self._overtaken, self._half = set(), set(), {}
         if bulk is not None:
             bulk.stop()
             # Its drafts are most of what was ever taken: 16 MB after 43 MB of text, in a millisecond.
@@ -303,28 +304,44 @@ class Writer:
                 return False
             # A file that is shorter than before while its writer has it open was most likely just truncated.
             is_cut = hint is not None and hint.writing and size_bytes < want.size_bytes
-            return is_cut or self._is_just_emptied(want, size_bytes, began) or self.writing(place) is not Writing.NO
+            is_empty = self._is_just_emptied(want.source_path, size_bytes, began, had_text=want.size_bytes > 0)
+            return is_cut or is_empty or self.writing(place) is not Writing.NO
 
         looked_ns = self.cycle.clock.now_ns()
         wanted = [file.want for file in files]
         part = read_slice(wanted, self.cycle.sources, self.cycle.settings, is_unfinished)
         return self._receive(part, self._draft, looked_ns)
 
-    def _is_just_emptied(self, want: Wanted, size_bytes: int, now: float) -> bool:
+    def _half_saved(self, part: Slice) -> list[SourcePath]:
+        """Return what bulk reading may have seen amid a save in place: it is read once more, for `LONGEST` at most."""
+        now, found = self.cycle.clock.monotonic(), []
+        for path, result, stat, _ in part.outcomes:
+            # What was not written to of late is whole.
+            if result != "stored" or stat is None or stat.ctime_ns < self._bulk_looked_ns - RACY_NS:
+                continue
+            is_empty = self._is_just_emptied(path, stat.size, now, had_text=path in self.cycle.ledger)
+            is_half = is_empty or self.writing(self.cycle.absolute(path)) is not Writing.NO
+            if is_half and now - self._half.setdefault(path, now) < LONGEST:
+                found.append(path)
+        return found
+
+    def _is_just_emptied(self, path: SourcePath, size_bytes: int, now: float, *, had_text: bool) -> bool:
         """Return whether a file is empty for the first time: it is emptied before the kernel tells of a write."""
-        if size_bytes or not want.size_bytes:
-            self._emptied.pop(want.source_path, None)
+        if size_bytes or not had_text:
+            self._emptied.pop(path, None)
             return False
-        return now - self._emptied.setdefault(want.source_path, now) < HURRIED
+        return now - self._emptied.setdefault(path, now) < HURRIED
 
     def _again(
         self,
         changed: Iterable[SourcePath],
         busy: Iterable[SourcePath],
-        number: int,
         hints: Mapping[bytes, Taken] = MappingProxyType({}),
+        number: int = NOBODY,
     ) -> Again | None:
         now = self.cycle.clock.monotonic()
+        # What a bulk run has of these does not count any more: its batches wait for them, too.
+        number = min([number, *(batch.oldest for batch in self._open_in_bulk)])
 
         def taken(path: SourcePath, *, writing: bool) -> Taken:
             place = self.cycle.absolute(path)

@@ -340,6 +340,20 @@ def test_a_watch_thread_that_dies_is_replaced(tmp_path, monkeypatch):
         rig.until(lambda: rig.text("n.md") == "second")
 
 
+def test_a_dead_watch_is_replaced_by_a_scan_that_is_waited_for(tmp_path, monkeypatch):
+    """A new watch knows nothing of what the old one had not told: a scan that nobody waits for does not begin it."""
+    with Rig(tmp_path) as rig:
+        stepper, renewed = rig.loop._stepper, []
+        monkeypatch.setattr(stepper.watching, "is_dead", lambda: True)
+        monkeypatch.setattr(stepper.watching, "renew", lambda: renewed.append(stepper.pending.resolved_through()))
+        stepper.pending.survey()
+        stepper.step()
+        assert renewed == []
+        number = stepper.pending.doubt()
+        stepper.step()
+        assert renewed[0] < number
+
+
 def test_an_unreadable_folder_holds_its_documents():
     """A folder without permissions keeps its documents, held; back with permissions they are eligible again."""
     with plain_user_folder() as folder, Rig(folder) as rig:
