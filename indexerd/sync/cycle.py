@@ -59,11 +59,12 @@ class FolderWatch(Protocol):
 
 
 class Work(NamedTuple):
-    """What a look leads to: files to read in this order, documents that are gone; and the scope of the look."""
+    """What a look leads to: files to read in this order, documents that are gone; its scope; files of several names."""
 
     read: tuple[Sized, ...]
     tombstones: tuple[SourcePath, ...]
     scope: tuple[SourcePath, ...]
+    linked: frozenset[SourcePath] = frozenset()
 
 
 class Cycle(NamedTuple):
@@ -275,7 +276,7 @@ class Cycle(NamedTuple):
             if redo or not self.ledger.is_known_unusable(path, stat):
                 size = stat.size if stat is not None else 0
                 read.append(Sized(_wanted(path, snapshot, draft, redo=redo), size))
-        return Work(tuple(read), tuple(decided.tombstones), look.scope)
+        return Work(tuple(read), tuple(decided.tombstones), look.scope, look.linked)
 
     def _hold(self, outcome: Outcome, draft: Draft) -> None:
         path = outcome.source_path

@@ -121,6 +121,8 @@ class Writer:
             return Again(changing=(), busy=batch.hints), False
         if self._amid is not None:
             self._amid.extend(batch.hints)
+        # Which other names they have is known of what is published: looked at again when the run is over.
+        linked = work.linked if self._bulk is not None else frozenset()
         if self.redo or _is_much(work.read, few):
             # The run's draft gives way to what overtook it: what is gone of that is published by itself.
             overtaken = self._overtaken.intersection(work.tombstones)
@@ -130,12 +132,12 @@ class Writer:
             # What it found gone waits for the run's publish, too: whoever makes one of these anew overtakes that word.
             self._bulk_files.update(work.tombstones)
             self._open_in_bulk.append(batch)
-            return self._again([], busy), True
+            return self._again([], [*busy, *linked]), True
         hints = {hint.path: hint for hint in batch.hints}
         self._draft.delete(work.tombstones, self.cycle.ledger)
         self._open.append(batch)
         changed = self._read(work.read, hints)
-        return self._again(changed, [], hints, batch.oldest), False
+        return self._again(changed, linked.difference(changed), hints, batch.oldest), False
 
     def advance(self) -> Again | None:
         """Take in one slice that bulk reading has finished; return files to be put back, if there are any."""
