@@ -14,7 +14,7 @@ import pytest
 from tests.fakes.interleaving import OPERATIONS, SCENARIOS, World, limits
 
 LARGE = os.environ.get("INDEXERD_TEST_SIZE") == "large"
-SINGLE, SEVERAL = (None, 3_000) if LARGE else (9, 5)
+SINGLE, SEVERAL = (None, 3_000) if LARGE else (6, 3)
 GAPS = (0, 1, 3, 10)
 TELLING = ("late", "told", "asked")
 # What once went wrong: the scenario, when events are read, the operation, the points between its steps.
@@ -22,7 +22,7 @@ BROKEN = [
     ("first", "told", "ignore and not", 5, range(4, 12)),
     ("first in bulk", "told", "link", 1, range(47, 54, 3)),
     ("first by workers", "told", "sync all", 1, range(8, 24, 4)),
-    ("events in bulk", "told", "tree anew", 10, range(1, 24, 5)),
+    ("events in bulk", "told", "tree anew", 10, range(1, 20, 6)),
     ("events in bulk", "told", "save in a folder", 10, range(26, 50, 4)),
     ("scan", "told", "save in a folder", 10, range(58, 70, 4)),
     ("scan by workers", "late", "sync all", 2, range(70, 82, 3)),
