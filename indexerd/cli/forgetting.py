@@ -15,7 +15,7 @@ import click
 
 from indexerd.cli.asking import is_undecodable
 from indexerd.cli.asking_there import asking_backend, name_below
-from indexerd.cli.options import as_json, selecting, take_selection
+from indexerd.cli.options import as_json, no_empty, selecting, take_selection
 from indexerd.cli.place import Place, here
 from indexerd.cli.printing import count, escape, write, write_json
 from indexerd.cli.reaching import Backend, Result
@@ -28,7 +28,7 @@ _IGNORE_FILE = ".indexerdignore"
 
 
 @click.command("forget", epilog="Exit status: 0 erased, 1 nothing was kept, 2 error, 3 no daemon.")
-@click.argument("path")
+@click.argument("path", callback=no_empty)
 @click.option("--history", is_flag=True, help="Erase older versions, keep the current one.")
 @click.option(
     "--exclude", is_flag=True, help=f"Leave the file out from now on ({_IGNORE_FILE} in its root), then erase."

@@ -18,6 +18,7 @@ from indexerd.cli.place import Selection
 from indexerd.errors import RequestError
 
 F = TypeVar("F", bound=Callable[..., object])
+P = TypeVar("P", bound=str | tuple[str, ...])
 # Nothing that is read whole from a file that was named is as large.
 _MOST_BYTES = 256 << 20
 
@@ -76,6 +77,13 @@ def _option(row: tuple[str, str, str, str, str, str]) -> Callable[[F], F]:
 def _only_pairs(_context: click.Context, _option: click.Parameter, given: tuple[str, ...]) -> tuple[str, ...]:
     if wrong := wrong_pairs(given):
         raise click.BadParameter(f"{wrong[0]!r} is not KEY=VALUE, such as owner=alice.")
+    return given
+
+
+def no_empty(_context: click.Context, _argument: click.Parameter, given: P) -> P:
+    """Refuse an empty path among those typed: a variable that is not set makes one, and it would mean this folder."""
+    if "" in (given if isinstance(given, tuple) else (given,)):
+        raise click.BadParameter("an empty path names nothing; is a variable not set?")
     return given
 
 

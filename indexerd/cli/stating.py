@@ -19,6 +19,7 @@ from indexerd.cli.options import (
     acting,
     as_json,
     naming,
+    no_empty,
     one_of,
     selecting,
     setting,
@@ -127,7 +128,7 @@ def metrics_command(**flags: object) -> int:
 
 
 @click.command("config")
-@click.argument("roots", nargs=-1)
+@click.argument("roots", nargs=-1, callback=no_empty)
 @setting
 @selecting
 def config_command(roots: tuple[str, ...], **flags: object) -> int:

@@ -14,7 +14,7 @@ from typing import cast
 import click
 
 from indexerd.cli.asking_there import name_below
-from indexerd.cli.options import as_json, selecting, setting, take_selection, take_settings
+from indexerd.cli.options import as_json, no_empty, selecting, setting, take_selection, take_settings
 from indexerd.cli.place import Place, Selection, here
 from indexerd.cli.printing import count, escape, write_result
 from indexerd.cli.reaching import (
@@ -32,7 +32,7 @@ _SHOWN = 10
 
 
 @click.command("sync", epilog="Exit status: 0 done, 1 with --strict if anything was skipped or held, 2 error, 75 busy.")
-@click.argument("paths", nargs=-1, required=True, metavar="PATH...")
+@click.argument("paths", nargs=-1, required=True, metavar="PATH...", callback=no_empty)
 @click.option("--strict", is_flag=True, help="Exit 1 if any file was skipped or held.")
 @as_json
 @setting

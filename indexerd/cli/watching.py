@@ -18,7 +18,7 @@ from typing import cast
 import click
 
 from indexerd.cli.logs import start_log
-from indexerd.cli.options import selecting, setting, take_selection, take_settings
+from indexerd.cli.options import no_empty, selecting, setting, take_selection, take_settings
 from indexerd.cli.place import Place, Selection, here
 from indexerd.cli.printing import count, escape, write, write_lines
 from indexerd.cli.reaching import Result, flag_for, naming_holder, reach_daemon
@@ -42,7 +42,7 @@ _FIRST_INDEX_SECONDS, _LOOK_SECONDS = 3.0, 0.02
 
 
 @click.command("watch")
-@click.argument("roots", nargs=-1, metavar="ROOT...")
+@click.argument("roots", nargs=-1, metavar="ROOT...", callback=no_empty)
 @click.option("--detach", is_flag=True, help="Return as soon as the daemon answers.")
 @setting
 @selecting

@@ -38,6 +38,14 @@ def test_a_value_that_is_no_number_is_told_in_plain_words(given, told):
     assert f"Invalid value for {told}" in result.stderr
 
 
+@pytest.mark.parametrize("given", [["sync", ""], ["sync", ".", ""], ["watch", ""], ["config", ""], ["forget", ""]])
+def test_an_empty_path_is_not_taken_for_this_folder(given):
+    """It is what a shell makes of a variable that is not set."""
+    result = CliRunner().invoke(cli, given)
+    assert result.exit_code == 2
+    assert "an empty path names nothing" in result.stderr
+
+
 def test_flags_that_are_not_given_set_nothing():
     """What the file says stays."""
     assert settings_of() == {}
