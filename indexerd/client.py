@@ -12,7 +12,7 @@ import errno
 import json
 from collections.abc import Mapping
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from indexerd.errors import (
     GENERATION_CODES,
@@ -91,7 +91,7 @@ class Client:
         """Close the connection."""
         self._socket.close()
 
-    def call(self, method: str, params: Mapping[str, object] | None = None) -> dict[str, object]:
+    def call(self, method: str, params: Mapping[str, object] | None = None) -> dict[str, Any]:
         """Ask and wait for the result.
 
         Raises:
@@ -99,8 +99,8 @@ class Client:
             IndexerdError: What the daemon refused, as the class of its code.
         """
         self._number += 1
-        request = {"jsonrpc": "2.0", "id": self._number, "method": method, "params": dict(params or {})}
-        request["params"] = {"protocol": PROTOCOL_VERSION, **dict(params or {})}
+        given = {"protocol": PROTOCOL_VERSION, **(params or {})}
+        request = {"jsonrpc": "2.0", "id": self._number, "method": method, "params": given}
         self._send(json.dumps(request).encode() + b"\n")
         while True:
             reply = json.loads(self._line())
@@ -133,7 +133,7 @@ class Client:
 
 def call(
     path: str, method: str, params: Mapping[str, object] | None = None, timeout_seconds: float = 60.0
-) -> dict[str, object]:
+) -> dict[str, Any]:
     """Connect, ask once, and close; see `Client`.
 
     Raises:
@@ -144,7 +144,7 @@ def call(
         return client.call(method, params)
 
 
-def _result(reply: Mapping[str, object]) -> dict[str, object]:
+def _result(reply: Mapping[str, object]) -> dict[str, Any]:
     error = reply.get("error")
     if isinstance(error, dict):
         raise _remote(error)

@@ -11,7 +11,7 @@ See: docs/operations.md.
 import posixpath
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Literal, cast
+from typing import Literal
 
 from indexerd.cli.place import Place, Selection
 from indexerd.cli.printing import count, escape, write
@@ -69,7 +69,7 @@ def _local(config: Config, need: Need, watch_set: str) -> Backend:
         write(2, b"indexerd: another process is at work on this index: answering from its last generation\n")
         return local.open_as_it_is(config)
     changes = "".join(
-        f", {count(cast('int', report[f'documents_{what}']), 'document')} {what}"
+        f", {count(report[f'documents_{what}'], 'document')} {what}"
         for what in ("added", "updated", "deleted")
         if report.get(f"documents_{what}")
     )
@@ -78,7 +78,7 @@ def _local(config: Config, need: Need, watch_set: str) -> Backend:
     return backend
 
 
-def here_globs(status: Mapping[str, object], cwd: str) -> list[str]:
+def here_globs(status: Result, cwd: str) -> list[str]:
     """Return the globs for everything below the current directory.
 
     Raises:
@@ -90,9 +90,9 @@ def here_globs(status: Mapping[str, object], cwd: str) -> list[str]:
     return [f"{_literal(name)}/**" if name else "**"]
 
 
-def name_below(status: Mapping[str, object], path: str) -> str | None:
+def name_below(status: Result, path: str) -> str | None:
     """Return the source path of an absolute path, empty for a root without a label; None if no root holds it."""
-    roots = cast("list[dict[str, str]]", status.get("roots") or [])
+    roots = status.get("roots") or []
     for root in roots:
         if holds(root["path"], path):
             is_prefixed = bool(root.get("prefixed", len(roots) > 1))
@@ -114,12 +114,12 @@ def call_whole(backend: Backend, method: str, params: Mapping[str, object]) -> R
     """
     for _ in range(_ATTEMPTS):
         result = backend.call(method, params)
-        hits = cast("list[Result]", result["hits"])
+        hits = result["hits"]
         while result.get("truncated"):
             page = backend.call(method, {**params, "after": len(hits)})
             if page["generation"] != result["generation"]:
                 break
-            hits += cast("list[Result]", page["hits"])
+            hits += page["hits"]
             result["truncated"] = bool(page.get("truncated") and page["hits"])
         else:
             result.pop("truncated", None)
@@ -132,7 +132,7 @@ def all_documents(backend: Backend, params: Mapping[str, object] | None = None) 
     after: dict[str, object] = {}
     while True:
         page = backend.call("documents", {**(params or {}), **after})
-        yield from cast("list[Result]", page["documents"])
+        yield from page["documents"]
         if not page.get("next"):
             return
         after = {"after": page["next"]}

@@ -11,9 +11,7 @@ import json
 import re
 import shlex
 import subprocess
-import sys
-from collections.abc import Iterable, Iterator, Mapping
-from typing import cast
+from collections.abc import Iterable, Iterator
 
 import click
 
@@ -78,8 +76,9 @@ def check_command(  # noqa: PLR0913, PLR0917 - one argument a flag
     )
     if jsonl:
         one_of({"--jsonl": True, "--fix": fix, "--as-of": as_of, "--role": roles})
-        lines = sys.stdin.buffer if answer in {None, "-"} else _lines_of(str(answer))
-        return _judge_lines(lines, checker, language or "english")
+        file = 0 if answer in {None, "-"} else str(answer)
+        with open(file, "rb", closefd=file != 0) as lines:
+            return _judge_lines(lines, checker, language or "english")
     if answer is None:
         raise click.UsageError("Name the answer's FILE, or - for standard input.")
     sent = read_text(sent_file) if sent_file else None
@@ -93,17 +92,10 @@ def check_command(  # noqa: PLR0913, PLR0917 - one argument a flag
         write_trace(trace_file, with_answer(trace, params["answer"], sent, report))
     if is_json:
         write_json(report)
-    elif fix:
-        write(1, _fixed(report))
-        write(2, _for_people(report))
     else:
-        write(1, _for_people(report))
+        write(1, _fixed(report) if fix else "")
+        write(2 if fix else 1, _for_people(report))
     return 0 if report["verdict"] == "pass" else 1
-
-
-def _lines_of(name: str) -> Iterable[bytes]:
-    with open(name, "rb") as file:
-        return file.readlines()
 
 
 def _params(answer_file: str, evidence_file: str | None, trace: Result | None) -> dict[str, object]:
@@ -191,15 +183,15 @@ def _fixed(report: Result) -> str:
 
 
 def _for_people(report: Result) -> str:
-    lines = [line for claim in cast("list[Result]", report["claims"]) for line in _claim_lines(claim)]
-    whole = (issue for issue in cast("list[Mapping[str, str]]", report["issues"]) if not issue["claim_id"])
+    lines = [line for claim in report["claims"] for line in _claim_lines(claim)]
+    whole = (issue for issue in report["issues"] if not issue["claim_id"])
     lines += [f"{issue['code']}: {escape(issue['detail'])}" for issue in whole]
-    if aside := cast("int", report["set_aside_count"]):
+    if aside := report["set_aside_count"]:
         lines.append(f"set aside: {count(aside, 'block')} of the evidence, not what was given or not valid now")
     share = "there is no claim to be checked"
     if report["claim_count"]:
-        good = 100 * cast("float", report["coverage"])
-        share = f"borne by what they cite: {good:.0f} % of {count(cast('int', report['claim_count']), 'claim')}"
+        good = 100 * report["coverage"]
+        share = f"borne by what they cite: {good:.0f} % of {count(report['claim_count'], 'claim')}"
     return "".join(f"{line}\n" for line in lines) + conflict_lines(report) + f"{report['verdict']}: {share}\n"
 
 
@@ -207,14 +199,14 @@ def _claim_lines(claim: Result) -> Iterator[str]:
     if claim["band"] == "not_a_claim" and not claim["issues"]:
         return
     yield f"{claim['claim_id']}  {claim['band']}  {escape(str(claim['text']))}"
-    span = cast("Mapping[str, object] | None", claim["span"])
+    span = claim["span"]
     if span is not None and "source_path" in span:
         where = f"{span['source_path']}#L{span['start_line']}-L{span['end_line']}"
         yield f"    {span['label']} {escape(where)}: {escape(' '.join(str(span['quote']).split()))}"
-    for reason in cast("list[Mapping[str, list[str]]]", claim["reasons"]):
+    for reason in claim["reasons"]:
         what = "too long to be judged" if str(reason["code"]) == "length" else f"{reason['code']} not found"
         yield f"    {what}: {escape(', '.join(reason['missing']))}"
-    found_in = cast("list[str]", claim["found_in"])
-    codes = cast("list[str]", claim["issues"])
+    found_in = claim["found_in"]
+    codes = claim["issues"]
     if codes:
         yield f"    {', '.join(codes)}" + (f"; {', '.join(found_in)} says it" if found_in else "")

@@ -14,7 +14,6 @@ import os
 import shlex
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
-from typing import cast
 
 import click
 
@@ -78,7 +77,7 @@ def _moved_by(path: bytes, span: LineSpan, content_hash: bytes) -> int:
     name = escape(cited.source_path)
     if verdict["state"] == "gone":
         raise NotFoundError(f"{name}: is gone since the query; ask again with `indexerd query TEXT`")
-    moved = [parse_citation(str(place)) for place in cast("list[object]", verdict["moved_to"])]
+    moved = [parse_citation(str(place)) for place in verdict["moved_to"]]
     if moved and moved[0] is not None:
         write(2, f"indexerd: {name}: the hit moved to line {moved[0].span.first}\n")
         return moved[0].span.first - span.first
@@ -87,11 +86,11 @@ def _moved_by(path: bytes, span: LineSpan, content_hash: bytes) -> int:
     return 0
 
 
-def open_first(hits: Sequence[Mapping[str, object]], place: Place) -> int:
+def open_first(hits: Sequence[Result], place: Place) -> int:
     """Open the first of the hits just found in the editor, remember all, and return the editor's exit status."""
     paths = [path_bytes(hit) for hit in hits]
     remember(hits, paths, place.environ, place.uid)
-    return _start_editor(paths[0], cast("int", hits[0]["line"]), place.environ)
+    return _start_editor(paths[0], hits[0]["line"], place.environ)
 
 
 def editor_command(editor: str, path: bytes, line: int) -> list[bytes]:
@@ -140,8 +139,8 @@ def show_command(citation: str, roles: tuple[str, ...], is_json: bool, **flags: 
 def _beside(citation: str, result: Result) -> Iterator[str]:
     """Yield in what the lines shown are not those that were named."""
     cited = parse_citation(citation)
-    if cited is not None and cited.span.last > cast("int", result["end_line"]):
-        has = count(cast("int", result["line_count"]), "line")
+    if cited is not None and cited.span.last > result["end_line"]:
+        has = count(result["line_count"], "line")
         yield f"{result['source_path']} has {has} now: shown to its end"
     if result["state"] not in {None, "fresh"}:
         yield f"not what was cited: {describe_verdict(result)}"
@@ -212,7 +211,7 @@ def verify_command(
 def describe_verdict(result: Result) -> str:
     """Return one line about a verified citation."""
     state = str(result["state"])
-    moved = [escape(str(place)) for place in cast("list[object]", result.get("moved_to") or [])]
+    moved = [escape(str(place)) for place in result.get("moved_to") or []]
     if state == "moved" and moved:
         return f"moved to {moved[0]}" + (f" ({count(len(moved), 'place')} in all)" if len(moved) > 1 else "")
     detail = str(result.get("detail") or "")

@@ -9,8 +9,8 @@ See: docs/operations.md (doctor).
 
 import os
 import stat
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import NamedTuple, cast
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
 
 import click
 
@@ -307,11 +307,11 @@ def content_findings(config: Config) -> Iterator[Finding]:
 def daemon_findings(backend: Backend) -> Iterator[Finding]:
     """Turn what a daemon says of itself into findings."""
     status = backend.call("status")
-    for root in cast("list[dict[str, str]]", status["roots"]):
+    for root in status["roots"]:
         if root["state"] != "ok":
             remedy = _ROOT_REMEDIES.get(root["state"], "mount or restore it")
             yield Finding("folders", f"{root['path']}: {root['state']}; its documents are held", remedy)
-    for problem in cast("list[dict[str, object]]", status["problems"]):
+    for problem in status["problems"]:
         remedy = _PROBLEM_REMEDIES.get(str(problem["code"]), "see the log")
         yield Finding("daemon", f"{problem['code']}: {problem['detail']}", remedy)
     yield from _named(status, "skipped")
@@ -323,17 +323,17 @@ def daemon_findings(backend: Backend) -> Iterator[Finding]:
 def document_findings(backend: Backend) -> Iterator[Finding]:
     """Name what the safety gate holds back, and what could not be read as its author meant it."""
     for document in all_documents(backend):
-        for problem in cast("list[str]", document.get("problems") or []):
+        for problem in document.get("problems") or []:
             remedy = _DOCUMENT_REMEDIES.get(problem, "mend the document")
             yield Finding("document", f"{document['source_path']}: {problem}", remedy)
-        for finding in cast("list[Mapping[str, object]]", document["unsafe"] or []):
+        for finding in document["unsafe"] or []:
             what = f"{document['source_path']}:{finding['line']}: {finding['pattern']}"
             yield Finding("unsafe", what, 'if it is harmless: [[rules]] match = "PATH" safety = "allow"')
 
 
 def _held(status: Result) -> Iterator[Finding]:
     """Name held documents, save where a root as a whole is away: that is told already."""
-    roots = cast("list[dict[str, str]]", status["roots"])
+    roots = status["roots"]
     if any(root["state"] == "ok" for root in roots) or not roots:
         yield from _named(status, "held")
     elif status["held"]:
@@ -346,9 +346,8 @@ def _of_file(area: str, source_path: str, reason: str) -> Finding:
 
 
 def _named(status: Result, area: str) -> Iterator[Finding]:
-    files = cast("list[dict[str, str]]", status.get(f"{area}_files") or [])
-    for entry in files:
-        yield _of_file(area, entry["source_path"], entry["reason"])
-    rest = cast("int", status.get(area) or 0) - len(files)
+    files = status.get(f"{area}_files") or []
+    yield from (_of_file(area, entry["source_path"], entry["reason"]) for entry in files)
+    rest = (status.get(area) or 0) - len(files)
     if rest > 0:
         yield Finding(area, f"{rest:,} more", "indexerd sync ROOT --json lists all")

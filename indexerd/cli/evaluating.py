@@ -10,7 +10,7 @@ See: docs/evaluation.md.
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, cast
+from typing import Any
 
 import click
 
@@ -110,7 +110,7 @@ def _carried_out(backend: Backend, case: Case) -> CaseResult:
 def _result(backend: Backend, case: Case) -> CaseResult:
     params = case.params()
     reply = backend.call("evidence", params)
-    if cast("Mapping[str, str]", reply["freshness"])["state"] == "building":
+    if reply["freshness"]["state"] == "building":
         raise RequestError("the first index is still being built")
     blocks = _blocks(reply)
     acting: dict[str, object] = {name: params[name] for name in ("roles", "as_of") if name in params}
@@ -129,20 +129,18 @@ def _result(backend: Backend, case: Case) -> CaseResult:
 
 
 def _blocks(reply: Result) -> Sequence[Mapping[str, Any]]:
-    if reply["abstained"]:
-        return ()
-    return cast("Sequence[Mapping[str, Any]]", cast("Result", reply["evidence"])["blocks"])
+    blocks: Sequence[Mapping[str, Any]] = () if reply["abstained"] else reply["evidence"]["blocks"]
+    return blocks
 
 
 def _holds(backend: Backend, block: Mapping[str, Any], acting: Mapping[str, object]) -> bool:
     full = f"{block['citation']}@sha256:{block['content_hash']}"
-    return backend.call("verify", {"citation": full, **acting})["state"] == "fresh"
+    return bool(backend.call("verify", {"citation": full, **acting})["state"] == "fresh")
 
 
 def _ranking(backend: Backend, params: Mapping[str, object]) -> Ranked:
     found = backend.call("query", {**params, "k": _DEPTH, "max_per_document": 1})
-    hits = cast("Sequence[Mapping[str, Any]]", found["hits"])
-    return Ranked(sources=tuple(dict.fromkeys(hit["source_path"] for hit in hits)))
+    return Ranked(sources=tuple(dict.fromkeys(hit["source_path"] for hit in found["hits"])))
 
 
 def _report(results: Sequence[CaseResult], measures: Measures, generation: int | None) -> dict[str, Any]:

@@ -17,7 +17,6 @@ import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from datetime import datetime
-from typing import cast
 
 from indexerd.cli.printing import BROKEN_PIPE, count, write
 from indexerd.cli.reaching import Backend, Result
@@ -95,8 +94,8 @@ def summary(status: Result, now_ns: int) -> str:
     at = datetime.fromtimestamp(now_ns // 1_000_000_000).astimezone().isoformat()
     parts = [f"{at} {status['state']}", f"generation {status['generation']}"]
     if "documents" in status:
-        parts += [count(cast("int", status["documents"]), "document"), f"{status['pending']} pending"]
-        parts += [str(problem["code"]) for problem in cast("list[Result]", status["problems"])]
+        parts += [count(status["documents"], "document"), f"{status['pending']} pending"]
+        parts += [str(problem["code"]) for problem in status["problems"]]
     return ", ".join(parts)
 
 

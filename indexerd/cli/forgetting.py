@@ -9,7 +9,6 @@ See: docs/operations.md (forgetting), docs/adr/0015.
 
 import os
 from collections.abc import Mapping
-from typing import cast
 
 import click
 
@@ -44,7 +43,7 @@ def forget_command(path: str, history: bool, exclude: bool, is_json: bool, **fla
         raise click.UsageError("--history keeps the current version, --exclude does not: give one of them")
     place = here()
     with asking_backend(take_selection(flags), place) as backend:
-        roots = cast("list[dict[str, str]]", backend.call("status")["roots"])
+        roots = backend.call("status")["roots"]
         names = _named(path, roots, place)
         if exclude:
             _leave_out(backend, names[0], roots)
@@ -154,7 +153,7 @@ def _append(file: str, line: bytes) -> None:
 
 def _told(result: Result) -> str:
     name = escape(str(result["source_path"]))
-    generations, dropped = cast("int", result["generations"]), cast("int", result["dropped"])
+    generations, dropped = result["generations"], result["dropped"]
     lost = f"; {count(dropped, 'generation')} could not be read and went too" if dropped else ""
     if not generations and not result["segments"]:
         return f"nothing of {name} is kept{lost}: `indexerd documents --deleted` lists what is there to be forgotten"

@@ -11,7 +11,6 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import cast
 
 import click
 
@@ -51,7 +50,7 @@ def query_command(text: tuple[str, ...], **flags: object) -> int:
     if asking.opens and result["hits"]:
         from indexerd.cli.citing import open_first  # noqa: PLC0415 - the modules are loaded as commands are called
 
-        return open_first(cast("list[Result]", result["hits"]), place)
+        return open_first(result["hits"], place)
     out, err = answer_bytes(asking, result, raw, place.environ, place.cwd)
     return finish(result, out, err)
 
@@ -95,7 +94,7 @@ def make_asking(text: str, form: str, flags: Mapping[str, object]) -> Asking:
 
 
 def _texts(value: object) -> Sequence[str]:
-    return cast("Sequence[str]", value) if isinstance(value, tuple | list) else ()
+    return value if isinstance(value, tuple | list) else ()
 
 
 @contextmanager
@@ -151,14 +150,14 @@ def _context(text: str) -> int | str:
 
 
 def _print_evidence(result: Result, *, is_json: bool, narrowed: bool) -> int:
-    blocks = [] if result["abstained"] else cast("Result", result["evidence"])["blocks"]
+    blocks = [] if result["abstained"] else result["evidence"]["blocks"]
     if is_json:
         write_json(result)
     elif not blocks:
         write(2, f"indexerd: no evidence: {escape(_why_none(result, narrowed))}\n{notes_beside(result)}")
     else:
         # Exact lines for a model, not for a terminal: where somebody looks, control characters are escaped.
-        prompt = str(cast("Result", result["evidence"])["prompt"])
+        prompt = str(result["evidence"]["prompt"])
         write(1, terminal_safe(prompt).rstrip("\n") + "\n")
         write(2, notes(result, False) + conflict_lines(result))
     return 0 if blocks else 1

@@ -12,7 +12,7 @@ import os
 import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from typing import Any, Protocol, cast
+from typing import Any, Protocol
 
 from indexerd.cli.holders import holding_processes, sockets_of_holder
 from indexerd.cli.place import Place, Selection
@@ -22,7 +22,7 @@ from indexerd.config import Config, absolute, default_profile, holds, profiles_o
 from indexerd.errors import ConfigError, IndexerdError, SeveralDaemonsError, StoreLockedError, UnreachableError
 from indexerd.model import Root
 
-Result = dict[str, object]
+Result = dict[str, Any]
 
 
 class Backend(Protocol):
@@ -134,9 +134,9 @@ def status_of(socket: str) -> Result | None:
         return None
 
 
-def root_paths(status: Mapping[str, object]) -> list[str]:
+def root_paths(status: Result) -> list[str]:
     """Return the absolute paths of a daemon's roots."""
-    roots = cast("list[dict[str, str]]", status.get("roots") or [])
+    roots = status.get("roots") or []
     return [root["path"] for root in roots]
 
 
@@ -164,7 +164,7 @@ def _several(running: Iterable[Result], directory: str) -> list[str]:
     return ["several daemons run and none alone has a root that holds this folder: name one", *lines]
 
 
-def flag_for(status: Mapping[str, object], directory: str) -> str:
+def flag_for(status: Mapping[str, Any], directory: str) -> str:
     """Return the flag that names a daemon from anywhere; in `directory` sockets are found by the profile alone."""
     profile, socket = str(status.get("profile")), str(status.get("socket"))
     if socket == f"{directory}/{profile}.sock":
@@ -205,7 +205,7 @@ def _daemons_roots(selection: Selection, place: Place) -> tuple[Root, ...]:
     if client is None:
         return ()
     with client:
-        roots = cast("list[dict[str, Any]]", client.call("status").get("roots") or [])
+        roots = client.call("status").get("roots") or []
     return tuple(Root(root["label"], root["path"], prefixed=root["prefixed"]) for root in roots)
 
 

@@ -9,7 +9,7 @@ See: docs/operations.md (replay), docs/protocol.md (answers from the past).
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 import click
 
@@ -48,7 +48,7 @@ def replay_command(file: str, is_json: bool, **flags: object) -> int:
     """
     saved = _saved(file)
     was = _compared(saved, file)
-    request = dict(cast("Result", saved["request"]))
+    request = dict(saved["request"])
     method = str(request.pop("method"))
     asked = {**request, "generation": saved["generation"], "store_id": saved["store_id"]}
     with asking_backend(take_selection(flags), here()) as backend:
@@ -56,7 +56,7 @@ def replay_command(file: str, is_json: bool, **flags: object) -> int:
         again = _traced(backend, saved, now) if "trace" in saved else now
     differences = list(_differences(was, _compared(again)))
     stage = _stage(differences) if "trace" in saved else None
-    about = cast("Result", now["historical"])
+    about = now["historical"]
     verdict = _verdict(bool(differences), about)
     report = {
         "verdict": verdict,
@@ -89,7 +89,7 @@ def _saved(file: str) -> Result:
         raise RequestError(f"{file}: this result does not say what was asked of which store: it cannot be replayed")
     if "trace" in saved:
         check_trace(saved, file)
-    return cast("Result", saved)
+    return saved
 
 
 def _traced(backend: Backend, saved: Result, now: Result) -> Result:
@@ -97,9 +97,8 @@ def _traced(backend: Backend, saved: Result, now: Result) -> Result:
     trace = trace_of(now) | {"model": saved["model"]}
     if saved["citations"] is None:
         return trace
-    asked = {"answer": cast("Result", saved["model"]).get("answered"), "evidence": evidence_in(saved)}
-    roles = cast("Result", saved["request"]).get("roles", [])
-    return trace | {"citations": backend.call("check", {**asked, "roles": roles})}
+    asked = {"answer": saved["model"].get("answered"), "evidence": evidence_in(saved)}
+    return trace | {"citations": backend.call("check", {**asked, "roles": saved["request"].get("roles", [])})}
 
 
 def _stage(differences: Sequence[Difference]) -> str | None:
@@ -123,17 +122,15 @@ def _compared(result: Result, file: str = "") -> Result:
 def _kept(result: Result) -> Result:
     kept = {name: value for name, value in result.items() if name not in _OUTSIDE}
     if "trace" in result:
-        sources = cast("list[Result]", result["sources"])
         report = result["citations"]
-        kept["sources"] = [_sides(one) for one in sources]
+        kept["sources"] = [_sides(one) for one in result["sources"]]
         kept["citations"] = _kept(report | {"hits": []}) if isinstance(report, dict) else report
         return kept
-    hits = cast("list[Result]", result["hits"])
     if "conflicts" in result:
         # By what a conflict is settled may be the time of a file.
-        found = cast("list[Result]", result["conflicts"])
-        kept["conflicts"] = [{k: _sides(v) for k, v in one.items() if k in {"kind", "one", "other"}} for one in found]
-    return kept | {"hits": [{k: v for k, v in hit.items() if k not in _OUTSIDE_HITS} for hit in hits]}
+        told = ("kind", "one", "other")
+        kept["conflicts"] = [{k: _sides(v) for k, v in one.items() if k in told} for one in result["conflicts"]]
+    return kept | {"hits": [{k: v for k, v in hit.items() if k not in _OUTSIDE_HITS} for hit in result["hits"]]}
 
 
 def _sides(value: object) -> object:
@@ -168,10 +165,9 @@ def _told(
     if verdict == "identical":
         yield f"identical (generation {generation})"
         return
-    erased = cast("int", about["erased"])
     reasons = {
-        "erased": f"erased: {count(erased, 'document')} of generation {generation} had to be forgotten",
-        "changed": f"changed: {'; '.join(map(str, cast('list[str]', about['changed'])))}",
+        "erased": f"erased: {count(about['erased'], 'document')} of generation {generation} had to be forgotten",
+        "changed": f"changed: {'; '.join(map(str, about['changed']))}",
         "different": f"different (generation {generation})",
     }
     yield escape(reasons[verdict]) + (f": {stage}" if stage else "")

@@ -8,8 +8,8 @@ Purity: shell (through what it calls).
 See: docs/operations.md (status).
 """
 
-from collections.abc import Iterator, Mapping
-from typing import cast
+from collections.abc import Iterator
+from typing import Any
 
 import click
 
@@ -69,11 +69,11 @@ def status_lines(status: Result) -> Iterator[str]:
         # Others than the daemon's owner are told no counts.
         yield f"  generation   {status['generation']}"
         return
-    progress = cast("Mapping[str, int] | None", status.get("progress"))
+    progress = status.get("progress")
     if progress:
         yield f"  progress     {progress['done']:,} of {count(progress['total'], 'file')}"
-    yield f"  documents    {status['documents']:,} in {count(cast('int', status['chunks']), 'chunk')}"
-    for root in cast("list[dict[str, str]]", status["roots"]):
+    yield f"  documents    {status['documents']:,} in {count(status['chunks'], 'chunk')}"
+    for root in status["roots"]:
         note = "" if root["state"] == "ok" else f"  ({root['state'].replace('_', ' ')}: its documents are held)"
         yield f"  root         {escape(root['label'])}  {escape(root['path'])}{note}"
     durable = status["durable_generation"]
@@ -82,8 +82,8 @@ def status_lines(status: Result) -> Iterator[str]:
     yield from _figures(status)
     if status.get("profile"):
         yield f"  profile      {escape(str(status['profile']))}, process {status.get('pid')}"
-    for problem in cast("list[dict[str, object]]", status["problems"]):
-        times = f" ({problem['count']} times)" if cast("int", problem.get("count") or 0) > 1 else ""
+    for problem in status["problems"]:
+        times = f" ({problem['count']} times)" if (problem.get("count") or 0) > 1 else ""
         yield f"  problem      {escape(str(problem['code']))}: {escape(str(problem['detail']))}{times}"
 
 
@@ -106,9 +106,9 @@ def _figures(status: Result) -> Iterator[str]:
         yield f"  replay       evidence back to generation {status['replay_from']}"
 
 
-def size_of(value: object) -> int:
+def size_of(value: Any) -> int:
     """Return a count, whether it came as a number or as the list itself."""
-    return len(value) if isinstance(value, list | tuple) else int(cast("int", value or 0))
+    return len(value) if isinstance(value, list | tuple) else int(value or 0)
 
 
 def _age(seconds: float) -> str:
@@ -150,11 +150,11 @@ def config_command(roots: tuple[str, ...], **flags: object) -> int:
 @acting
 @as_json
 @selecting
-def documents_command(deleted: bool, nul: bool, is_json: bool, **flags: object) -> int:
+def documents_command(deleted: bool, nul: bool, is_json: bool, **flags: Any) -> int:
     """List the documents in the index."""
     one_of({"--json": is_json, "-0": nul})
     selection = take_selection(flags)
-    wanted: dict[str, object] = {name: list(cast("tuple[str, ...]", value)) for name, value in flags.items() if value}
+    wanted = {name: list(value) for name, value in flags.items() if value}
     with asking_backend(selection, here(), need="read") as backend:
         documents = list(all_documents(backend, wanted | ({"deleted": True} if deleted else {})))
     if nul:
@@ -181,8 +181,7 @@ def _document_line(document: Result, *, is_deleted: bool) -> str:
 def generations_command(number: int | None, is_json: bool, **flags: object) -> int:
     """List the generations that are kept, oldest first; of generation N the documents that it changed."""
     with asking_backend(take_selection(flags), here(), need="read") as backend:
-        result = backend.call("generations", {} if number is None else {"generation": number})
-    generations = cast("list[Result]", result["generations"])
+        generations = backend.call("generations", {} if number is None else {"generation": number})["generations"]
     write_result(generations, _generation_lines(generations, number), is_json=is_json)
     return 0
 
@@ -193,7 +192,7 @@ def _generation_lines(generations: list[Result], number: int | None) -> Iterator
         durable = "" if one["durable"] else "  not yet on disk for good"
         yield f"{one['generation']:>8}  {escape(str(one['published_at']))}  {changes}{durable}"
     if number is not None:
-        yield from _change_lines(cast("Result | None", generations[0]["changes"]), number)
+        yield from _change_lines(generations[0]["changes"], number)
 
 
 def _change_lines(changes: Result | None, number: int) -> Iterator[str]:
@@ -203,6 +202,6 @@ def _change_lines(changes: Result | None, number: int) -> Iterator[str]:
     if changes["since"] not in {0, number - 1}:
         yield f"          since generation {changes['since']}, the last one kept before it:"
     for sign, kind in (("+", "added"), ("~", "updated"), ("-", "deleted")):
-        yield from (f"          {sign} {escape(path)}" for path in cast("list[str]", changes[kind]))
+        yield from (f"          {sign} {escape(path)}" for path in changes[kind])
     if changes["truncated"]:
         yield "          and more than one message carries"

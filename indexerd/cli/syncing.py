@@ -9,7 +9,6 @@ See: docs/operations.md.
 
 import os
 from collections.abc import Iterator, Mapping
-from typing import cast
 
 import click
 
@@ -153,15 +152,15 @@ def require_roots(config: Config) -> None:
 
 def report_lines(report: Result) -> Iterator[str]:
     """Return a sync report as lines for people."""
-    numbers = {name: cast("int", report[f"documents_{name}"]) for name in ("added", "updated", "unchanged", "deleted")}
+    numbers = {name: report[f"documents_{name}"] for name in ("added", "updated", "unchanged", "deleted")}
     changes = ", ".join(f"{number:,} {name}" for name, number in numbers.items() if number) or "nothing to index"
-    yield f"{changes} (generation {report['generation']}, {count(cast('int', report['chunks_active']), 'chunk')})"
+    yield f"{changes} (generation {report['generation']}, {count(report['chunks_active'], 'chunk')})"
     for name, text in (("skipped", "not indexed"), ("held", "cannot be looked at now, kept as it was")):
-        entries = cast("list[dict[str, str]]", report.get(f"documents_{name}") or [])
+        entries = report.get(f"documents_{name}") or []
         for entry in entries[:_SHOWN]:
             yield f"  {name}  {escape(entry['source_path'])}: {escape(entry['reason'])}"
         if len(entries) > _SHOWN:
             yield f"  {len(entries) - _SHOWN:,} more {text}: `--json` lists all"
     if report["unsafe_chunks"]:
-        unsafe = count(cast("int", report["unsafe_chunks"]), "chunk")
+        unsafe = count(report["unsafe_chunks"], "chunk")
         yield f"  {unsafe} held back from evidence: `indexerd doctor` lists them"

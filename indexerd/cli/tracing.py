@@ -9,7 +9,7 @@ See: docs/grounding.md (trace).
 
 import json
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any
 
 from indexerd.cli.options import read_json, save_text
 from indexerd.cli.reaching import Result
@@ -60,9 +60,9 @@ def read_trace(name: str) -> Result:
     Raises:
         RequestError: The file is none.
     """
-    trace = read_json(name, _REMEDY)
+    trace: Result = read_json(name, _REMEDY)
     check_trace(trace, name)
-    return cast("Result", trace)
+    return trace
 
 
 def check_trace(trace: Any, name: str) -> None:

@@ -13,7 +13,7 @@ import os
 import select
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from typing import cast
+from typing import Any
 
 import click
 
@@ -21,7 +21,7 @@ from indexerd.cli.logs import start_log
 from indexerd.cli.options import no_empty, selecting, setting, take_selection, take_settings
 from indexerd.cli.place import Place, Selection, here
 from indexerd.cli.printing import count, escape, write, write_lines
-from indexerd.cli.reaching import Result, flag_for, naming_holder, reach_daemon
+from indexerd.cli.reaching import flag_for, naming_holder, reach_daemon
 from indexerd.cli.stating import size_of
 from indexerd.cli.syncing import require_roots
 from indexerd.client import Client
@@ -133,7 +133,7 @@ class Screen:
         self._is_terminal = is_terminal
         self._shown = ""
 
-    def show_progress(self, status: Mapping[str, object]) -> None:
+    def show_progress(self, status: Mapping[str, Any]) -> None:
         """Show how far the first index is, where somebody looks."""
         if not self._is_terminal:
             return
@@ -142,14 +142,14 @@ class Screen:
             write(2, f"\r\x1b[K{line}")
             self._shown = line
 
-    def show_first(self, status: Mapping[str, object]) -> None:
+    def show_first(self, status: Mapping[str, Any]) -> None:
         """Show what was found and what can be typed next."""
         lines = first_screen(status, self._monotonic() - self._started, self._directory)
         clear = "\r\x1b[K" if self._is_terminal else ""
         write(2, clear + "".join(f"{line}\n" for line in lines))
 
 
-def first_screen(status: Mapping[str, object], seconds: float, directory: str) -> Iterator[str]:
+def first_screen(status: Mapping[str, Any], seconds: float, directory: str) -> Iterator[str]:
     """Return the lines that follow the first index.
 
     Args:
@@ -157,15 +157,15 @@ def first_screen(status: Mapping[str, object], seconds: float, directory: str) -
         seconds: From the start of the daemon until everything seen was published.
         directory: Where sockets are found by the profile alone.
     """
-    documents, chunks = cast("int", status["documents"]), cast("int", status["chunks"])
+    documents, chunks = status["documents"], status["chunks"]
     yield f"{count(documents, 'document')} in {count(chunks, 'chunk')}, indexed in {_seconds(seconds)}"
-    for root in cast("list[dict[str, str]]", status["roots"]):
+    for root in status["roots"]:
         note = "" if root["state"] == "ok" else f"  ({root['state'].replace('_', ' ')})"
         yield f"  watching  {escape(root['path'])}{note}"
     if not documents:
         yield "  nothing to index yet: files that end in .md, .mdx, .txt, .rst or .org are (--format names others)"
     yield from _left_out(status)
-    for problem in cast("list[dict[str, object]]", status["problems"]):
+    for problem in status["problems"]:
         yield f"  problem   {escape(str(problem['code']))}: {escape(str(problem['detail']))}"
     yield f"  profile   {escape(str(status.get('profile')))}"
     yield f"  socket    {escape(str(status.get('socket')))}"
@@ -173,7 +173,7 @@ def first_screen(status: Mapping[str, object], seconds: float, directory: str) -
     yield from (f"  {command}" for command in next_commands(status, directory))
 
 
-def _left_out(status: Mapping[str, object]) -> Iterator[str]:
+def _left_out(status: Mapping[str, Any]) -> Iterator[str]:
     parts = []
     for key, text in _LEFT_OUT:
         number = size_of(status.get(key))
@@ -183,7 +183,7 @@ def _left_out(status: Mapping[str, object]) -> Iterator[str]:
         yield f"  left out  {', '.join(parts)}: `indexerd doctor` lists them with the reason"
 
 
-def next_commands(status: Mapping[str, object], directory: str) -> list[str]:
+def next_commands(status: Mapping[str, Any], directory: str) -> list[str]:
     """Return commands that work as they stand, from any folder."""
     return [
         "indexerd query SOME WORDS",
@@ -193,9 +193,9 @@ def next_commands(status: Mapping[str, object], directory: str) -> list[str]:
     ]
 
 
-def progress_line(status: Mapping[str, object], columns: int = 80) -> str:
+def progress_line(status: Mapping[str, Any], columns: int = 80) -> str:
     """Return one line about a running first index that leaves the last column of a terminal free."""
-    progress = cast("Mapping[str, int] | None", status.get("progress"))
+    progress = status.get("progress")
     if not progress or not progress["total"]:
         return "looking for documents"
     share = min(progress["done"] / progress["total"], 1.0)
@@ -247,7 +247,7 @@ def _await_first_index(path: str) -> None:
     with suppress(IndexerdError), Client(path) as client:
         for _ in range(round(_FIRST_INDEX_SECONDS / _LOOK_SECONDS)):
             status = client.call("status")
-            if problems := cast("list[dict[str, object]]", status.get("problems")):
+            if problems := status.get("problems"):
                 write_lines([f"indexerd: {one['code']}: {escape(str(one['detail']))}" for one in problems], 2)
             if problems or status["state"] != "building":
                 return
@@ -279,7 +279,7 @@ def stop_command(**flags: object) -> int:
     return 0
 
 
-def _process_of(status: Result) -> int | None:
+def _process_of(status: Mapping[str, Any]) -> int | None:
     """Return a descriptor that becomes readable when the daemon's process ends; None if it cannot be seen from here."""
     pid = status.get("pid")
     try:
