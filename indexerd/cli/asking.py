@@ -108,11 +108,9 @@ def read_flags(arguments: list[str]) -> Asking | None:
 
 
 def split_flags(arguments: list[str], known: Mapping[str, bool]) -> tuple[list[str], list[tuple[str, str]]] | None:
-    """Split a command line into words, and flags with their values; None where it has others.
+    """Split a command line into words, and flags with their values; None where it has others than those `known`.
 
-    Args:
-        arguments: The command line.
-        known: Of each flag whether it takes a value.
+    Of these it says whether they take a value.
     """
     words: list[str] = []
     flags: list[tuple[str, str]] = []

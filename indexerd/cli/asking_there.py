@@ -29,11 +29,8 @@ Need = Literal["daemon", "fresh", "store", "read", "sources"]
 def asking_backend(selection: Selection, place: Place, need: Need = "fresh") -> Iterator[Backend]:
     """Give somebody who answers, and let go of it afterwards.
 
-    Args:
-        selection: Which watch set the flags name, if any.
-        place: Where the command runs.
-        need: With what this process may begin to answer where no daemon runs: bringing the index up to date, taking the
-            store, reading it as it is, nothing but knowing the roots; `daemon` where it may not.
+    The need is with what this process may begin to answer where no daemon runs: bringing the index up to date, taking
+    the store, reading it as it is, nothing but knowing the roots; `daemon` where it may not.
 
     Raises:
         UnreachableError: No daemon runs and local work is not allowed or has nothing to work on.

@@ -94,13 +94,7 @@ def open_first(hits: Sequence[Result], place: Place) -> int:
 
 
 def editor_command(editor: str, path: bytes, line: int) -> list[bytes]:
-    """Return the command that opens a file at a line.
-
-    Args:
-        editor: `$VISUAL` or `$EDITOR`: a program with arguments, quoted as in a shell.
-        path: Absolute path; it never begins with a dash.
-        line: From 1.
-    """
+    """Return the command that opens an absolute path at a line; an editor may have arguments, quoted as in a shell."""
     words = shlex.split(editor) or ["vi"]
     form = _LINE_ARGUMENTS.get(os.path.basename(words[0]), ("+{line}", "{file}"))
     arguments = [part.replace("{line}", str(line)).encode().replace(b"{file}", path) for part in form]
@@ -223,14 +217,9 @@ def describe_verdict(result: Result) -> str:
 def verified(
     citation: str, selection: Selection, place: Place, roles: Sequence[str] = (), text: str | None = None
 ) -> Result:
-    """Return the verdict on a full citation, in the form of the socket's `verify`.
+    """Return the verdict on a full citation, in the form of the socket's `verify`, with a diff to the text if given.
 
-    Args:
-        citation: Its path is a source path, or leads from the current directory to a file.
-        selection: Which watch set the flags name, if any; then only its source paths are meant.
-        place: Where the command runs.
-        roles: In which roles to ask, where a root holds the file.
-        text: What was cited, for a diff.
+    Its path is a source path, or leads from here to a file; where flags name a watch set only its sources are meant.
 
     Raises:
         RequestError: It is no citation with a hash.

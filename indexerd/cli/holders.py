@@ -49,14 +49,8 @@ def listening(sockets: Iterable[str]) -> dict[str, str]:
     """Return the paths of listening Unix sockets by inode."""
     # `Num RefCount Protocol Flags Type St Inode Path`
     rows = [line.split(None, 7) for line in sockets]
-    return {row[6]: row[7] for row in rows if len(row) == 8 and _is_listening(row[3]) and row[7].startswith("/")}
-
-
-def _is_listening(flags: str) -> bool:
-    try:
-        return bool(int(flags, 16) & _LISTENING)
-    except ValueError:
-        return False
+    named = [row for row in rows if len(row) == 8 and row[7].startswith("/")]
+    return {row[6]: row[7] for row in named if int(row[3], 16) & _LISTENING}
 
 
 def _socket_inodes(pid: int) -> list[str]:

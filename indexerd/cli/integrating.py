@@ -18,7 +18,7 @@ import click
 from indexerd.agents.tools import Bounds
 from indexerd.cli.agenting import Served, is_date, serve
 from indexerd.cli.options import Whole, acting, selecting, take_selection, taking
-from indexerd.cli.place import Place, Selection, here
+from indexerd.cli.place import Selection, here
 from indexerd.cli.printing import escape, write
 from indexerd.errors import ConfigError, RequestError
 
@@ -90,6 +90,13 @@ DirectoryMode=0700
 WantedBy=sockets.target
 """
 
+_NEXT = """\
+now:
+  systemctl --user daemon-reload
+  systemctl --user enable --now @NAME.socket @NAME.service
+  loginctl enable-linger    (to keep it running while you are not logged in)
+"""
+
 
 def service_unit(profile: str, program: str) -> str:
     """Return the service unit that runs `program` for a profile."""
@@ -121,7 +128,9 @@ def install_service_command(profile: str, only_print: bool) -> int:
     The profile must have roots in config.toml. A unit that exists with other content is left alone.
     """
     place = here()
-    _require_roots(profile, place)
+    if not place.load(Selection(profile=profile)).roots:
+        wanted = f'write roots = ["/FOLDER"] below [profile.{profile}] in {place.places.config_file}'
+        raise ConfigError([f"profile {profile!r} has no roots: {wanted}"])
     name, program = unit_name(profile), _program()
     units = {f"{name}.service": service_unit(profile, program), f"{name}.socket": socket_unit(profile)}
     if only_print:
@@ -135,15 +144,8 @@ def install_service_command(profile: str, only_print: bool) -> int:
         if not is_there:
             (folder / file).write_text(text, encoding="utf-8")
         write(1, f"{escape(str(folder / file))}: {'as it was' if is_there else 'written'}\n")
-    write(1, _next_commands(name))
+    write(1, _NEXT.replace("@NAME", name))
     return 0
-
-
-def _require_roots(profile: str, place: Place) -> None:
-    config = place.load(Selection(profile=profile))
-    if not config.roots:
-        wanted = f'write roots = ["/FOLDER"] below [profile.{profile}] in {place.places.config_file}'
-        raise ConfigError([f"profile {profile!r} has no roots: {wanted}"])
 
 
 def _program() -> str:
@@ -168,15 +170,6 @@ def _refuse_others(folder: Path, units: dict[str, str]) -> None:
             continue
         if found != text:
             raise RequestError(f"{path} exists with other content: compare it with --print, then remove it")
-
-
-def _next_commands(name: str) -> str:
-    return (
-        "now:\n"
-        "  systemctl --user daemon-reload\n"
-        f"  systemctl --user enable --now {name}.socket {name}.service\n"
-        "  loginctl enable-linger    (to keep it running while you are not logged in)\n"
-    )
 
 
 @click.command("mcp")

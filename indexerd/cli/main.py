@@ -157,7 +157,8 @@ def _run(given: list[str]) -> int:
     except (click.Abort, KeyboardInterrupt):
         return 130
     except BrokenPipeError:
-        _forget_output()
+        # The interpreter flushes standard output once more at exit, and would complain.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return BROKEN_PIPE
     except click.ClickException as error:
         return _usage(error, given)
@@ -204,14 +205,11 @@ def _usage(error: click.ClickException, given: Sequence[str]) -> int:
         return error.exit_code
     context = error.ctx if isinstance(error, click.UsageError) else None
     hint = f"\nTry `{context.command_path} --help`." if context is not None else ""
-    if isinstance(error, click.NoSuchOption) and _takes_words(context):
+    arguments = [one for one in context.command.params if isinstance(one, click.Argument)] if context else []
+    if isinstance(error, click.NoSuchOption) and arguments:
         hint = f"\nPut -- before a word that begins with a dash.{hint}"
     write(2, f"indexerd: {escape(message)}{hint}\n")
     return 2
-
-
-def _takes_words(context: click.Context | None) -> bool:
-    return context is not None and any(isinstance(one, click.Argument) for one in context.command.params)
 
 
 def _named(error: Exception, given: Sequence[str]) -> Exception:
@@ -219,9 +217,3 @@ def _named(error: Exception, given: Sequence[str]) -> Exception:
     if isinstance(error, OSError) and error.filename is None and not _PRINTED_BY_LIBRARY.isdisjoint(given):
         return OSError(error.errno, error.strerror, "standard output")
     return error
-
-
-def _forget_output() -> None:
-    """Point standard output elsewhere: the interpreter flushes it once more at exit, and would complain."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, 1)

@@ -58,7 +58,12 @@ class Place(NamedTuple):
             settings=settings or {},
             stored_roots=stored_roots,
         )
-        return parse_config(self.settings_text(), given=given, places=self.places, read_project=_read_project)
+        return parse_config(
+            self.settings_text(),
+            given=given,
+            places=self.places,
+            read_project=lambda root: _read_settings(f"{root}/{PROJECT_FILE}"),
+        )
 
     def settings_text(self) -> str:
         """Return the text of the user's `config.toml`, empty where there is none.
@@ -77,10 +82,6 @@ def here() -> Place:
         cwd = os.path.normpath(spelled)
     uid = os.getuid()
     return Place(environ=os.environ, cwd=cwd, uid=uid, places=find_places(os.environ, uid))
-
-
-def _read_project(root: str) -> str | None:
-    return _read_settings(f"{root}/{PROJECT_FILE}")
 
 
 def _read_settings(path: str) -> str | None:

@@ -10,7 +10,7 @@ See: docs/operations.md (finding the daemon).
 
 import os
 import shlex
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Any, Protocol
 
@@ -50,12 +50,17 @@ def find_daemon(selection: Selection, place: Place) -> Client | None:
     named = named_socket(selection.socket, selection.profile, place.environ, place.uid)
     if named is not None:
         return _named(named, selection, place)
-    running = running_daemons(place)
+    found = {socket: _status_of(socket) for socket in present_sockets(place.environ, place.uid)}
+    running = {socket: status for socket, status in found.items() if status is not None}
     if not running:
         return None
     chosen = choose_by_place({socket: root_paths(status) for socket, status in running.items()}, place.cwd)
     if chosen is None:
-        raise SeveralDaemonsError(_several(running.values(), place.places.runtime_dir))
+        directory = place.places.runtime_dir
+        lines = [f"{flag_for(status, directory)}  ({', '.join(root_paths(status))})" for status in running.values()]
+        raise SeveralDaemonsError(
+            ["several daemons run and none alone has a root that holds this folder: name one", *lines]
+        )
     return Client(chosen)
 
 
@@ -119,13 +124,7 @@ def _locked_by(config: Config) -> str:
     return f"{what}: ask it with `indexerd query`, or end it with `indexerd stop {flag}`"
 
 
-def running_daemons(place: Place) -> dict[str, Result]:
-    """Return the status of every daemon that answers in the user's runtime directory, by socket."""
-    asked = ((socket, status_of(socket)) for socket in present_sockets(place.environ, place.uid))
-    return {socket: status for socket, status in asked if status is not None}
-
-
-def status_of(socket: str) -> Result | None:
+def _status_of(socket: str) -> Result | None:
     """Return the status of the daemon at a socket; None if none answers there."""
     try:
         with Client(socket, timeout_seconds=5.0) as client:
@@ -153,15 +152,10 @@ def _named(socket: str, selection: Selection, place: Place) -> Client | None:
 def _holder_of(state_dir: str) -> Client | None:
     """Return the daemon that holds a state directory: the kernel knows who has its lock, and where that listens."""
     for socket in sockets_of_holder(state_dir):
-        status = status_of(socket)
+        status = _status_of(socket)
         if status is not None and os.path.realpath(str(status.get("state_dir"))) == os.path.realpath(state_dir):
             return Client(socket)
     return None
-
-
-def _several(running: Iterable[Result], directory: str) -> list[str]:
-    lines = [f"{flag_for(status, directory)}  ({', '.join(root_paths(status))})" for status in running]
-    return ["several daemons run and none alone has a root that holds this folder: name one", *lines]
 
 
 def flag_for(status: Mapping[str, Any], directory: str) -> str:

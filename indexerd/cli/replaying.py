@@ -57,7 +57,8 @@ def replay_command(file: str, is_json: bool, **flags: object) -> int:
     differences = list(_differences(was, _compared(again)))
     stage = _stage(differences) if "trace" in saved else None
     about = now["historical"]
-    verdict = _verdict(bool(differences), about)
+    gravest = "erased" if about["erased"] else "changed" if about["changed"] else "different"
+    verdict = gravest if differences else "identical"
     report = {
         "verdict": verdict,
         **({"stage": stage} if "trace" in saved else {}),
@@ -148,15 +149,6 @@ def _differences(saved: object, now: object, where: str = "") -> Iterator[Differ
             yield from _differences(one, other, f"{where}[{at}]")
     elif type(saved) is not type(now) or saved != now:
         yield Difference(where, *(None if value is _MISSING else value for value in (saved, now)))
-
-
-def _verdict(differs: bool, about: Result) -> str:
-    """Return the word for an outcome; of what made it another one the gravest."""
-    if not differs:
-        return "identical"
-    if about["erased"]:
-        return "erased"
-    return "changed" if about["changed"] else "different"
 
 
 def _told(

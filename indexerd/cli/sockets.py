@@ -64,11 +64,7 @@ def present_sockets(environ: Mapping[str, str], uid: int) -> list[str]:
 def choose_by_place(roots: Mapping[str, list[str]], cwd: str) -> str | None:
     """Return the socket whose daemon has a root that holds the current directory (the innermost), or the only one.
 
-    None where none does, or several do equally.
-
-    Args:
-        roots: Socket path to absolute paths of the daemon's roots, for every daemon that answered.
-        cwd: Current directory.
+    None where none does, or several do equally. The roots are those of every daemon that answered, by its socket.
     """
     held = [(len(root), socket) for socket, own in roots.items() for root in own if _holds(root, cwd)]
     if held:
@@ -91,22 +87,15 @@ def remember(hits: Sequence[Mapping[str, Any]], paths: Sequence[bytes], environ:
         b"%b\0%d\0%d\0%d\0%b\0" % (path, hit["line"], hit["start_line"], hit["end_line"], hit["content_hash"].encode())
         for hit, path in zip(hits, paths, strict=True)
     ]
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
     try:
         if not os.path.isdir(folder):
             os.mkdir(folder, 0o700)
-        if not is_private(folder, uid):
-            return
-        handle = os.open(
-            f"{folder}/{_NAME}", os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600
-        )
+        if is_private(folder, uid):
+            with open(os.open(f"{folder}/{_NAME}", flags, 0o600), "wb", buffering=0) as file:
+                file.write(b"".join(records))
     except OSError:
         return
-    try:
-        os.write(handle, b"".join(records))
-    except OSError:
-        return
-    finally:
-        os.close(handle)
 
 
 def forget(path: bytes, environ: Mapping[str, str], uid: int) -> None:

@@ -9,6 +9,7 @@ See: docs/operations.md.
 
 import os
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 
 import click
 
@@ -66,16 +67,13 @@ def _by_daemon(
         if all(any(holds(root, path) for root in roots) for path in paths):
             if settings:
                 raise RequestError("a running daemon keeps its settings: stop it to sync with others")
-            return client.call("sync", {"paths": [_sendable(path, status) for path in paths]})
+            # What is no UTF-8 goes by the source path that stands for it.
+            sent = [path if path.isprintable() else name_below(status, path) or path for path in paths]
+            return client.call("sync", {"paths": sent})
     if selection.socket or selection.profile:
         outside = next(path for path in paths if not any(holds(root, path) for root in roots))
         raise RequestError(f"{outside}: lies in no root of this daemon, which has {', '.join(roots)}")
     return None
-
-
-def _sendable(path: str, status: Result) -> str:
-    """Return an absolute path, or the source path that stands for it where its bytes are no UTF-8."""
-    return path if path.isprintable() else name_below(status, path) or path
 
 
 def _by_hand(config: Config, inner: tuple[str, ...] | None) -> Result:
@@ -89,20 +87,11 @@ def _by_hand(config: Config, inner: tuple[str, ...] | None) -> Result:
 
 
 def plan_sync(
-    selection: Selection,
-    place: Place,
-    given: tuple[str, ...],
-    paths: tuple[str, ...],
-    settings: Mapping[str, object],
+    selection: Selection, place: Place, given: tuple[str, ...], paths: tuple[str, ...], settings: Mapping[str, object]
 ) -> tuple[Config, tuple[str, ...] | None]:
     """Return the watch set that is meant, and the paths inside it; None for all of it.
 
-    Args:
-        selection: Which watch set the flags name, if any.
-        place: Where the command runs.
-        given: Paths as typed, perhaps with labels.
-        paths: The same, absolute.
-        settings: Keys of `[profile.NAME]` given as flags.
+    The paths are `given` as typed, perhaps with labels, and absolute. The settings are keys of `[profile.NAME]`.
 
     Raises:
         RequestError: A file that no known root holds.
@@ -110,27 +99,18 @@ def plan_sync(
     holding = None if selection.state_dir or selection.profile else holding_profile(place, paths[0])
     if holding or selection.profile or selection.state_dir:
         known = Selection(profile=selection.profile or holding or "", state_dir=selection.state_dir)
-        config = _known_config(known, place, settings)
+        config = None
+        with suppress(UnreachableError):
+            config = local_config(known, place, settings)
         if config is not None and all(any(holds(root.path, path) for root in config.roots) for path in paths):
             roots = {root.path for root in config.roots}
             return config, None if roots <= set(paths) else paths
-    outside = [path for path in paths if not os.path.isdir(path)]
-    if outside:
-        raise RequestError(_no_root(outside[0]))
+    for path in paths:
+        if not os.path.lexists(path):
+            raise RequestError(f"{path}: no such file or folder, and no known root holds it")
+        if not os.path.isdir(path):
+            raise RequestError(f"{path}: not a folder, and no known root holds it: sync or watch its folder first")
     return place.load(selection, roots=given, settings=settings), None
-
-
-def _known_config(selection: Selection, place: Place, settings: Mapping[str, object]) -> Config | None:
-    try:
-        return local_config(selection, place, settings)
-    except UnreachableError:
-        return None
-
-
-def _no_root(path: str) -> str:
-    if not os.path.lexists(path):
-        return f"{path}: no such file or folder, and no known root holds it"
-    return f"{path}: not a folder, and no known root holds it: sync or watch its folder first"
 
 
 def require_roots(config: Config) -> None:

@@ -150,15 +150,10 @@ class Screen:
 
 
 def first_screen(status: Mapping[str, Any], seconds: float, directory: str) -> Iterator[str]:
-    """Return the lines that follow the first index.
-
-    Args:
-        status: The owner's `status`.
-        seconds: From the start of the daemon until everything seen was published.
-        directory: Where sockets are found by the profile alone.
-    """
+    """Return the lines that follow the first index, which took `seconds`; sockets lie in `directory` by profile."""
     documents, chunks = status["documents"], status["chunks"]
-    yield f"{count(documents, 'document')} in {count(chunks, 'chunk')}, indexed in {_seconds(seconds)}"
+    took = f"{seconds * 1000:.0f} ms" if seconds < 1 else f"{seconds:.1f} s"
+    yield f"{count(documents, 'document')} in {count(chunks, 'chunk')}, indexed in {took}"
     for root in status["roots"]:
         note = "" if root["state"] == "ok" else f"  ({root['state'].replace('_', ' ')})"
         yield f"  watching  {escape(root['path'])}{note}"
@@ -207,10 +202,6 @@ def progress_line(status: Mapping[str, Any], columns: int = 80) -> str:
     filled = int(share * width)
     bar = "#" * filled + "-" * (width - filled)
     return f"indexing [{bar}] {figures}"
-
-
-def _seconds(seconds: float) -> str:
-    return f"{seconds * 1000:.0f} ms" if seconds < 1 else f"{seconds:.1f} s"
 
 
 def _columns() -> int:
