@@ -111,7 +111,7 @@ def _poll(_context: click.Context, _option: click.Parameter, given: str | None) 
 # The flags that stand for keys of `[profile.NAME]`.
 setting = stacked(
     click.option("--max-chars", type=Whole(0), metavar="N", help="Target size of a chunk in characters (900)."),
-    click.option("--language", metavar="L", help="Stemming language, or none (english)."),
+    click.option("--language", "languages", metavar="L", help="Stemming language, or none (english)."),
     click.option("--format", "formats", multiple=True, metavar=".EXT", help="File ending to index; repeatable."),
     click.option("--max-file-bytes", type=Whole(0), metavar="N", help="Skip larger files (16 MiB)."),
     click.option("--hidden/--no-hidden", default=None, help="Index hidden files and folders."),
@@ -133,23 +133,18 @@ setting = stacked(
         help="Flush in the background (checkpoint) or with each change.",
     ),
 )
-_SETTINGS = (
-    "max_chars", "language", "formats", "max_file_bytes", "hidden", "node_modules", "tagged_caches", "ignore", "poll",
-    "durability",
-)  # fmt: skip
 
 
 def take_settings(flags: dict[str, object]) -> dict[str, object]:
-    """Take the setting flags out of a callback's arguments and return them as keys of `[profile.NAME]`."""
-    given = {name: flags.pop(name) for name in _SETTINGS}
+    """Return the setting flags, all that is left of a callback's arguments, as keys of `[profile.NAME]`."""
     no_poll = flags.pop("no_poll")
-    one_of({"--poll": given["poll"], "--no-poll": no_poll})
-    if no_poll:
-        given["poll"] = False
-    settings = {name: value for name, value in given.items() if value is not None and value != ()}
-    if "language" in settings:
-        settings["languages"] = settings.pop("language")
-    return {name: list(value) if isinstance(value, tuple) else value for name, value in settings.items()}
+    one_of({"--poll": flags["poll"], "--no-poll": no_poll})
+    given = flags | ({"poll": False} if no_poll else {})
+    return {
+        name: list(value) if isinstance(value, tuple) else value
+        for name, value in given.items()
+        if value is not None and value != ()
+    }
 
 
 def take_selection(flags: dict[str, object]) -> Selection:

@@ -129,11 +129,8 @@ def recall(number: int, environ: Mapping[str, str], uid: int) -> tuple[bytes, in
     except OSError:
         return None
     at = _FIELDS * (number - 1)
-    record = fields[at : at + _FIELDS] if number > 0 else []
-    if len(record) < _FIELDS or not all(map(bytes.isdigit, record[1:4])):
-        return None
-    path, line, first, last, content_hash = record
     try:
+        path, line, first, last, content_hash = fields[at : at + _FIELDS] if number > 0 else []
         return path, int(line), int(first), int(last), bytes.fromhex(content_hash.decode("ascii", "replace"))
     except ValueError:
         return None

@@ -133,7 +133,7 @@ def metrics_command(**flags: object) -> int:
 @selecting
 def config_command(roots: tuple[str, ...], **flags: object) -> int:
     """Print the effective settings as a valid file, with where each comes from."""
-    settings, selection, place = take_settings(flags), take_selection(flags), here()
+    selection, settings, place = take_selection(flags), take_settings(flags), here()
     profile = selection.profile or (None if roots else profile_here(place))
     if roots or profile is None:
         config = place.load(selection, roots=roots, settings=settings)

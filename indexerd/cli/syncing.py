@@ -39,7 +39,7 @@ _SHOWN = 10
 @selecting
 def sync_command(paths: tuple[str, ...], strict: bool, is_json: bool, **flags: object) -> int:
     """Index roots once, or only the named paths inside one, without watching."""
-    settings, selection, place = take_settings(flags), take_selection(flags), here()
+    selection, settings, place = take_selection(flags), take_settings(flags), here()
     places = tuple(absolute(split_label(path)[1], place.cwd) for path in paths)
     report = _by_daemon(selection, place, places, settings)
     if report is None:

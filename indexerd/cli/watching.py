@@ -51,7 +51,7 @@ def watch_command(roots: tuple[str, ...], detach: bool, **flags: object) -> int:
 
     A ROOT is a folder, or LABEL=FOLDER to name it in citations.
     """
-    settings, selection, place = take_settings(flags), take_selection(flags), here()
+    selection, settings, place = take_selection(flags), take_settings(flags), here()
     config = _configure(roots, selection, place, settings)
 
     def read_again() -> Config:

@@ -3,8 +3,7 @@
 Owns: which roots and state directories are refused, in which words; the roots that a state directory remembers.
 Knows nothing of: documents, sockets.
 Invariants: 1. all problems are told at once. 2. a root that the store knows may be missing: not to find it is no proof
-    that it
-    is gone.
+    that it is gone.
 Purity: shell (looks at directories, reads the slots).
 See: docs/operations.md (roots, the state directory).
 """

@@ -3,8 +3,7 @@
 Owns: the order in which the parts are opened and closed.
 Knows nothing of: sockets, signals, the command line.
 Invariants: 1. the store's lock is held before anything else is done, and let go last. 2. the forms of source paths are
-    those
-    that the store fixed when it was made.
+    those that the store fixed when it was made.
 Purity: shell.
 See: ARCHITECTURE.md (the composition root).
 """

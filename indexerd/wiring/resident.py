@@ -3,8 +3,7 @@
 Owns: how server, service and sync know of one another.
 Knows nothing of: signals, the service manager, the command line.
 Invariants: 1. two starters never take over one socket path at the same time. 2. at the end callers are served to their
-    end before
-    the sync stops, and the sync stops before the store is closed.
+    end before the sync stops, and the sync stops before the store is closed.
 Purity: shell.
 See: docs/operations.md (start, stop).
 """
