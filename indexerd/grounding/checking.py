@@ -170,8 +170,6 @@ def _unknown_links(answer: Answer, holding: Sequence[EvidenceBlock]) -> Iterator
 
 
 def _claim_at(answer: Answer, offset: int) -> str:
-    if not answer.text:
-        return ""
     return next((one.claim_id for one in answer.claims if one.start_char <= offset < one.end_char), "")
 
 

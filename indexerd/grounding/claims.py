@@ -13,10 +13,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import zip_longest
 from typing import Final, NamedTuple
 
-from indexerd.grounding.dates import dates
 from indexerd.grounding.marks import Mark, is_definition, marks, quotations, without_addresses
+from indexerd.grounding.numbers import quantities
 from indexerd.grounding.sentences import PRONOUN, Span, is_fenced, is_headed, is_quoted, sentences, unquoted
-from indexerd.grounding.values import exacts, quantities
+from indexerd.grounding.values import all_values
 
 
 class Statement(NamedTuple):
@@ -209,7 +209,7 @@ def _beyond(text: str) -> str:
     opening, declining = _OPENING.match(text), _ABSTAINS.search(text)
     if declining is not None:
         opening = _BUT.search(text, declining.start())
-    if opening is None or _has_value(text[: opening.end()]):
+    if opening is None or all_values(text[: opening.end()]):
         return ""
     said = text[opening.end() :]
     is_polite = _POLITE.match(said) or _REMARK.match(said) or _ABSTAINS.search(said) or _QUESTION.search(said)
@@ -224,11 +224,7 @@ def _heading_states(text: str) -> bool:
 def _gives_value(text: str) -> bool:
     """Whether a heading, or what follows a courtesy, is a sentence that gives a value: that can be right or wrong."""
     is_ended = text.endswith(_ENDS) and len(_WORDS.findall(text)) >= _FEWEST_WORDS
-    return bool((is_ended or _STATES.search(text)) and not _ASKS.match(text) and _has_value(text))
-
-
-def _has_value(text: str) -> bool:
-    return bool(quantities(text) or dates(text) or exacts(text))
+    return bool((is_ended or _STATES.search(text)) and not _ASKS.match(text) and all_values(text))
 
 
 def abstains(text: str) -> bool:

@@ -14,9 +14,9 @@ from functools import lru_cache
 from itertools import islice
 from typing import Final, NamedTuple
 
-from indexerd.grounding.dates import Date
+from indexerd.grounding.alignment import CJK, WORD, Pair, Sentence, Token, aligned, comparable, same, sentence_of
 from indexerd.grounding.sentences import sentences
-from indexerd.grounding.shapes import CJK, WORD, Pair, Sentence, Token, aligned, comparable, same, sentence_of
+from indexerd.grounding.values import Value
 
 # When two sentences say the same thing: so much of them is the same words in the same order, and so many words (a
 # character of a script without spaces is half a one). Chosen on the first half of rgb-zh-fact.
@@ -84,7 +84,7 @@ def conflicts(passages: Sequence[str], documents: Sequence[str] = ()) -> tuple[C
 @lru_cache(maxsize=8)
 def _read(passages: tuple[str, ...]) -> tuple[Sentence, ...]:
     every = (
-        sentence_of(number, span.start, text)
+        sentence_of(text, number, span.start)
         for number, passage in enumerate(passages)
         for span in sentences(passage)
         for text in (passage[span.start : span.end],)
@@ -133,8 +133,8 @@ def _exclusive(pair: Pair, mine: Sequence[Token], theirs: Sequence[Token]) -> bo
     left, right = pair
     if any(same(left, token) for token in theirs) or any(same(token, right) for token in mine):
         return False
-    if isinstance(left.value, Date) and isinstance(right.value, Date):
-        return any(a and b for a, b in zip(left.value.parts, right.value.parts, strict=True))
+    if isinstance(left.value, Value) and isinstance(right.value, Value) and left.value.date and right.value.date:
+        return any(a and b for a, b in zip(left.value.date, right.value.date, strict=True))
     return True
 
 

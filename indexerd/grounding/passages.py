@@ -10,24 +10,21 @@ See: docs/grounding.md (support).
 
 import math
 import re
-from bisect import bisect_right
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Final, NamedTuple
 
-from indexerd.grounding.bindings import NO_COUNT, Bound, Value, bound, counted, exact_values, within
-from indexerd.grounding.dates import Date, dates
-from indexerd.grounding.polarity import denies, directions, names, scopes
-from indexerd.grounding.records import MAX_RECORDS, Bearing, borne, records, stated
+from indexerd.grounding.alignment import Said, telling_words
+from indexerd.grounding.misattribution import Parallels, PlacedValue, parallels_of, placed_values
+from indexerd.grounding.polarity import denies, names, runs_against, scopes, switches
+from indexerd.grounding.records import MAX_RECORDS, Bearing, borne, records, with_units
 from indexerd.grounding.sentences import is_row, sentences
-from indexerd.grounding.shapes import Said, telling_words
-from indexerd.grounding.swaps import Shapes, shapes_of
-from indexerd.grounding.values import Quantity, measure, quantities
+from indexerd.grounding.values import Value, all_values, bears
 
 MOST_SPANS: Final = 3
-# The minutes of a time of day are no number of anything.
-_NO_NUMBER: Final = frozenset(("clock",))
+# What the weights were fitted without.
+_NO_NUMBER: Final = frozenset(("clock", "code", "calendar"))
 
 # The letters count twice in choosing the sentence: rationales of scifact-claims (training part), spans of clapnq.
 _LETTERS_SHARE: Final = 2.0
@@ -82,7 +79,7 @@ class Passages:
 
     def __init__(self, passages: tuple[str, ...], language: str) -> None:
         self.language = language
-        self._passages = tuple(map(stated, passages))
+        self._passages = tuple(map(with_units, passages))
         self._sentences = [
             _Sentence(number, start, end, passage[start:end], text, frozenset(_terms(text, language)))
             for number, passage in enumerate(passages)
@@ -90,12 +87,13 @@ class Passages:
         ] or [_Sentence(0, 0, 0, "", "", frozenset())]
         self.terms = frozenset[str]().union(*(one.terms for one in self._sentences))
         self.text = "\n".join(self._passages)
-        values = exact_values(self.text)
-        self._notations = {(one.kind, one.key, ""): self.text[one.start : one.end] for one in values} | {
+        values = self._values = all_values(self.text)
+        self._notations = {(one.kind, one.key, ""): self.text[one.start : one.end] for one in _written(self.text)} | {
             (one.kind, one.key, one.limit): self.text[one.limit_start : one.limit_end] for one in values if one.limit
         }
-        self._dates = dates(self.text)
-        self._numbers = [one for one in counted(self.text, _NO_NUMBER) if not within(one, self._dates)]
+        self._dates = [one for one in values if one.kind == "date"]
+        self._numbers = [one for one in values if one.number is not None]
+        self._known = {(one.kind, one.key) for one in values}
         self._grams: dict[int, list[frozenset[str]]] = {}
         self._borne: dict[str, Bearing | None] = {}
         self._said = Said(self.text, language)
@@ -108,8 +106,6 @@ class Passages:
         asked = _SET_ASIDE.sub(" ", claim) if _CJK.search(claim) else claim
         best = self.best(claim)
         bearing, many = self.borne(claim), len(self._sentences)
-        rises, falls = directions(claim)
-        best_rises, best_falls = directions(best)
         if bearing is None:
             terms = _share(wanted, self.terms)
             pairs = _share(_grams(asked, 2), frozenset().union(*self._grams_of(2)))
@@ -122,9 +118,9 @@ class Passages:
             terms=terms,
             pairs=pairs,
             letters=letters,
-            number=float(bool(self.missing_values(claim, NO_COUNT))),
+            number=float(any(one.kind not in _NO_NUMBER for one in self.missing_values(claim))),
             names=float(min(len(self.missing_names(claim)), 3)),
-            opposite=float((rises and best_falls and not best_rises) or (falls and best_rises and not best_falls)),
+            opposite=float(runs_against(claim, best)),
             length=math.log(many + 1),
             denies_alone=float(denies(claim) and not (bearing.denies if bearing else denies(best))),
             personal=float(bool(_PERSONAL.search(claim)) and not _PERSONAL.search(self.text)),
@@ -133,7 +129,7 @@ class Passages:
     def rewritten(self, claim: str) -> str:
         """Return a claim with its values as the passages write them, where they do so in another way."""
         pieces, at = [], 0
-        for one in exact_values(claim):
+        for one in _written(claim):
             start, end = one.limit_start, one.limit_end
             as_there = self._notations.get((one.kind, one.key, one.limit))
             if not as_there:
@@ -166,78 +162,47 @@ class Passages:
 
     def _date_with(self, one: Value) -> str | None:
         """Return a date that has all the parts of another, as the passages write it."""
-        parts = one.key if isinstance(one.key, tuple) and one.kind == "date" else None
-        found = (
-            day for day in self._dates if parts and all(a in (0, b) for a, b in zip(parts, day.parts, strict=True))
-        )
-        return next((self.text[day.start : day.end] for day in found), None)
-
-    def _bears(self, day: Date) -> bool:
-        return any(one.bears(day) for one in self._dates)
+        if one.kind != "date" or one.date is None:
+            return None
+        pairs = ((day, zip(one.date, day.date or (), strict=True)) for day in self._dates)
+        days = (day for day, parts in pairs if all(a in (0, b) for a, b in parts))
+        return next((self.text[day.start : day.end] for day in days), None)
 
     def missing_names(self, claim: str) -> list[str]:
         """Return the names that no passage holds; that of a month is part of a date."""
-        days = {name for day in dates(claim) if self._bears(day) for name in claim[day.start : day.end].split()}
+        held = (one for one in all_values(claim) if one.kind == "date" and self._holds(one))
+        days = {name for day in held for name in claim[day.start : day.end].split()}
         return [name for name in names(claim) if name not in days and name.lower() not in self.text.lower()]
 
-    def missing_values(self, claim: str, apart: Container[str]) -> list[Quantity | Date]:
-        """Return the dates and the numbers that no passage holds; what is part of a date is no number of its own."""
-        days, values = dates(claim), {one.value for one in self._numbers}
-        measures = {measure(one) for one in self._numbers if one.unit}
-        years = {float(one.year) for one in self._dates}
-        numbers = [one for one in counted(claim, apart) if not within(one, days)]
-        return [
-            *(
-                one
-                for one in numbers
-                if one.value not in values and ((measure(one) not in measures) if one.unit else one.value not in years)
-            ),
-            *(
-                one
-                for one in days
-                if not self._bears(one) and not (one.parts == (one.year, 0, 0) and one.year in values)
-            ),
-        ]
+    def missing_values(self, claim: str) -> list[Value]:
+        """Return the values that no passage holds; what something is counted by may go without saying."""
+        return [one for one in all_values(claim) if not self._holds(one)]
 
-    def other_units(self, claim: str) -> Iterator[Quantity]:
-        """Yield the numbers that passages hold, but in other units.
+    def _holds(self, one: Value) -> bool:
+        is_dated = one.date is not None and any(bears(day, one) for day in self._values if day.date)
+        is_number = one.number is not None and any(other.number == one.number for other in self._numbers)
+        is_code = one.kind == "code" and _stands_in(str(one.key), self.text)
+        return is_dated or is_number or is_code or one.kind == "rate" or (one.kind, one.key) in self._known
 
-        A number without one may leave it to the text around, but not where another column of its table has it.
-        """
-        for one in {(one.value, one.unit): one for one in quantities(claim) if one.unit}.values():
-            same = [other for other in self._numbers if other.value == one.value]
-            is_held = any(other.unit and measure(other) == measure(one) for other in self._numbers)
-            if not is_held and same and all(other.unit or one.unit in self._units_beside(other) for other in same):
+    def other_units(self, claim: str) -> Iterator[Value]:
+        """Yield the numbers that passages hold, but in other units; a number may leave it to the text around."""
+        for one in {(one.number, one.unit): one for one in all_values(claim) if one.unit}.values():
+            same = [other for other in self._numbers if other.number == one.number]
+            if same and all(other.unit for other in same) and (one.kind, one.key) not in self._known:
                 yield one
 
-    def _units_beside(self, number: Quantity) -> set[str]:
-        at = bisect_right(self._tables, number.start, key=lambda table: table[0]) - 1
-        return self._tables[at][2] if at >= 0 and number.start < self._tables[at][1] else set()
-
     @cached_property
-    def _tables(self) -> list[tuple[int, int, set[str]]]:
-        """Where the tables stand, and the units that are in each."""
-        found, at, was_row = list[tuple[int, int, set[str]]](), 0, False
-        for line in self.text.split("\n"):
-            end, is_own = at + len(line), is_row(line)
-            if is_own:
-                start, _, units = found.pop() if was_row else (at, end, set[str]())
-                found.append((start, end, units | {one.unit for one in quantities(line)}))
-            was_row, at = is_own, end + 1
-        return found
-
-    @cached_property
-    def shapes(self) -> tuple[Shapes, ...]:
+    def parallels(self) -> tuple[Parallels, ...]:
         """What stands beside what."""
-        return shapes_of(self._passages, self.language)
+        return parallels_of(self._passages, self.language)
 
     @cached_property
-    def bound(self) -> tuple[Bound, ...]:
+    def placed(self) -> tuple[PlacedValue, ...]:
         """The values, with what they are of; what stands beside something stands in the same passage."""
         return tuple(
             one._replace(sentence=one.sentence + number * len(self.text))
             for number, passage in enumerate(self._passages)
-            for one in bound(passage, self.language)
+            for one in placed_values(passage, self.language)
         )
 
     def lacking(self, claim: str, held: frozenset[str]) -> Iterable[str]:
@@ -303,8 +268,21 @@ def _held(parts: Sequence[frozenset[str]], wanted: Sequence[str], together: int 
     return [sum(weights[each] for each in wanted if each in run) / total for run in runs]
 
 
+def _written(text: str) -> list[Value]:
+    """Return what can be written in another way: the values of a text, and the words that say yes or no."""
+    found = (
+        Value(f"yes_no {of}", yes, start, end, limit_start=start, limit_end=end)
+        for of, yes, start, end in switches(text)
+    )
+    return sorted((*all_values(text), *found), key=lambda one: one.start)
+
+
 def _share(wanted: Sequence[str], held: frozenset[str]) -> float:
     return sum(term in held for term in wanted) / len(wanted) if wanted else 0.0
+
+
+def _stands_in(code: str, text: str) -> bool:
+    return bool(re.search(rf"(?<![\w.]){re.escape(code)}(?![\w.]*\d)", text, re.IGNORECASE))
 
 
 def _run(claim: str) -> int:

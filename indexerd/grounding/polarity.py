@@ -31,16 +31,19 @@ _SWITCH_OF: Final = {
     for word in words.split()
 }
 _SWITCH: Final = re.compile(
-    "|".join(
+    r"(?P<not>\bnot\s+|[不未])?(?P<word>"
+    + "|".join(
         rf"\b{word}\b" if word.isascii() else word for word in sorted(_SWITCH_OF, key=lambda word: (-len(word), word))
-    ),
+    )
+    + ")",
     re.IGNORECASE,
 )
 
 
 def switches(text: str) -> tuple[tuple[int, bool, int, int], ...]:
-    """Return the words of a text that say yes or no of something: of what, which, start, end."""
-    return tuple((*_SWITCH_OF[match[0].lower()], match.start(), match.end()) for match in _SWITCH.finditer(text))
+    """Return the words of a text that say yes or no of something: of what, which, start, end; what is not on is off."""
+    found = ((match, *_SWITCH_OF[match["word"].lower()]) for match in _SWITCH.finditer(text))
+    return tuple((of, yes is not bool(match["not"]), *match.span()) for match, of, yes in found)
 
 
 _NAME: Final = re.compile(r"(?<=[a-z,;:] )[A-Z][\w'’-]+|《[^》]{1,40}》")
@@ -146,3 +149,9 @@ def scopes(text: str) -> tuple[str, str]:
 def directions(text: str) -> tuple[bool, bool]:
     """Return whether a text speaks of a rise, and whether of a fall."""
     return bool(_RISE.search(text)), bool(_FALL.search(text))
+
+
+def runs_against(claim: str, text: str) -> bool:
+    """Whether a claim speaks of a rise, and a text of a fall alone, or the other way round."""
+    (rises, falls), there = directions(claim), directions(text)
+    return (rises and there == (False, True)) or (falls and there == (True, False))

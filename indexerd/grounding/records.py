@@ -13,9 +13,10 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Final, NamedTuple
 
+from indexerd.grounding.alignment import CJK, Part, Said, same
+from indexerd.grounding.numbers import heading_and_unit, quantities
 from indexerd.grounding.sentences import is_row
-from indexerd.grounding.shapes import CJK, Part, Said, Token, same
-from indexerd.grounding.values import Quantity, heading_and_unit, quantities
+from indexerd.grounding.values import Value
 
 
 class Record(NamedTuple):
@@ -52,7 +53,7 @@ _SECTION: Final = re.compile(r"\s*\[+(?P<name>[^\]]{1,60})\]+\s*$")
 
 
 @lru_cache(maxsize=64)
-def stated(text: str) -> str:
+def with_units(text: str) -> str:
     """Return a text with the units that the headings of columns give beside the numbers of these."""
     lines, units = text.split("\n"), list[str]()
     for at, line in enumerate(lines):
@@ -71,7 +72,7 @@ def stated(text: str) -> str:
 
 
 def records(text: str) -> tuple[Record, ...]:
-    """Return the records of a text that is `stated`, in order."""
+    """Return the records of a text `with_units`, in order."""
     found, lines, block, fenced = list[Record](), text.split("\n"), 0, False
     for at, line in enumerate(lines):
         if _FENCE.match(line):
@@ -141,7 +142,6 @@ _JOINS: Final = frozenset(_JOIN_STEMS.split())
 _HAN_JOINS: Final = re.compile(
     "使用|采用|监听|需要|花费|运行|位于|属于|负责|管理|设置|设为|默认|等于|达到|包含|包括|提供|拥有|支持|收取|[的是为由有在了和与共每个用]"
 )
-_COGNATE: Final = 3
 _NO: Final = re.compile(r"no|none|never|false|off|否|无|不|[✗✘×x❌]", re.IGNORECASE)
 _SWITCH: Final = re.compile(rf"{_NO.pattern}|yes|always|true|on|是|有|[✓✔✅]", re.IGNORECASE)
 _NO_SWITCHES: Final = frozenset(("allow", "allows", "allowed", "permitted", "after", "before", "maximum", "minimum"))
@@ -172,17 +172,11 @@ def borne(claim: str, passages: Said, rows: Iterable[Record], language: str) -> 
         return None
     said, held = reader.said, Said(" ".join(text for row in bearing for text in (*row.columns, *row.cells)), language)
     values = (one for one in said.values if said.text[one.start : one.end].lower() not in _NO_SWITCHES)
-    if not all(any(same(one, other) and _fits(one, other) for other in held.values) for one in values):
+    if not all(any(same(one, other) for other in held.values) for one in values):
         return None
-    missing = (*_missing_words(said, held.stems | passages.stems, bearing), *_missing_characters(said, held, passages))
+    missing = (*_missing_words(said, held.stems | passages.stems), *_missing_characters(said, held, passages))
     named = (cell for row in bearing for _, cell in reader.named(row))
     return Bearing(missing, any(map(_NO.fullmatch, named)), held.text) if len(missing) <= 1 else None
-
-
-def _fits(one: Token, other: Token) -> bool:
-    """Whether two values have one unit, or one of them none."""
-    units = {token.value.unit for token in (one, other) if isinstance(token.value, Quantity)}
-    return len(units - {""}) < 2
 
 
 @lru_cache(maxsize=4096)
@@ -196,7 +190,7 @@ class _Reader:
     def __init__(self, said: Said, passages: Said, language: str) -> None:
         self.said, self._language = said, language
         # Where no passage has a number with its unit, a table may leave the unit to its heading.
-        claimed = {(one.value.value, one.value.unit) for one in said.values if isinstance(one.value, Quantity)}
+        claimed = {(one.value.number, one.value.unit) for one in said.values if isinstance(one.value, Value)}
         given = {
             one.value
             for one in quantities(passages.text)
@@ -222,15 +216,14 @@ class _Reader:
             return True
         # What has a unit in another column has not left it to its heading.
         units = {one.unit for cell in (row.cells if row else ()) for one in quantities(cell)} - {""}
-        numbers = {one.value.value for one in part.values if isinstance(one.value, Quantity)}
+        numbers = {one.value.number for one in part.values if isinstance(one.value, Value)}
         return any(value in numbers and unit not in units for value, unit in self._numbers)
 
 
-def _missing_words(said: Said, held: frozenset[str], rows: Iterable[Record]) -> Iterator[str]:
-    columns = {column[:_COGNATE].lower() for row in rows for text in row.columns for column in text.split()}
+def _missing_words(said: Said, held: frozenset[str]) -> Iterator[str]:
     for start, end, stem in said.words:
         is_value = any(one.start <= start < one.end for one in said.values)
-        is_known = stem in held or stem in _JOINS or stem[:_COGNATE] in columns
+        is_known = stem in held or stem in _JOINS
         if not (is_value or is_known or CJK.search(stem)):
             yield said.text[start:end]
 

@@ -91,7 +91,7 @@ def _blocks(text: str) -> Iterator[tuple[int, int, bool]]:
 
 
 def _within(text: str, start: int, end: int, *, whole: bool) -> Iterator[Span]:
-    cuts = [end] if whole else [*(cut for cut in _cuts(text, start, end)), end]
+    cuts = [end] if whole else [*_cuts(text, start, end), end]
     for cut in cuts:
         piece = text[start:cut]
         if piece.strip():

@@ -325,6 +325,21 @@ STATED = "Anna owns the api service. Bert owns the db service."
         ("Interest is paid every month.", "Interest is paid yearly.", "Interest is paid monthly."),
         ("Rates rose by 3 percentage points.", "Rates rose by 3 %.", "Rates rose by 3 percentage points."),
         ("利率上升了3个百分点。", "利率上升了3%。", "利率上升了3个百分点。"),
+        (
+            "It was renewed for a fifth season.",
+            "It was renewed for a sixth season.",
+            "It was renewed for a fifth season.",
+        ),
+        ("It took 20 years.", "It took 10 years.", "It took two decades."),
+        ("Telemetry is not enabled.", "Telemetry is not disabled.", "Telemetry is disabled."),
+        ("Pets are prohibited inside.", "Pets are not prohibited inside.", "Pets are not allowed inside."),
+        ("八成的用户满意。", "七成的用户满意。", "80%的用户满意。"),
+        (
+            "Two thirds of the votes are needed.",
+            "A third of the votes is needed.",
+            "三分之二 (two thirds) of the votes are needed.",
+        ),
+        ("There are 30 shops.", "The fee is 30 euros.", "The fee is paid in euros. There are 30 shops."),
         ("Use it if x > 5.", "Use it if x < 5.", "Use it if x > 5."),
         ("The file has 5 mb.", "The file has 5 Mb.", "The file has 5 MB."),
         ("The link carries 100 Mbps.", "The link carries 100 MB/s.", "The link carries 100 Mb/s."),
@@ -352,6 +367,6 @@ STATED = "Anna owns the api service. Bert owns the db service."
     ],
 )
 def test_what_is_turned_is_told_from_what_is_said_otherwise(right, wrong, passage):
-    """Parts of dates, units, columns, limits, ways, contraries: the one claim holds in another notation or order."""
+    """Parts of dates, units, shares, limits, ways, contraries: the one claim holds in another notation or order."""
     assert support_of(right, [passage]).band == "supported"
     assert support_of(wrong, [passage]).band != "supported"

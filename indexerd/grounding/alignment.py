@@ -17,9 +17,8 @@ from typing import Final, NamedTuple
 
 from indexerd.analysis import analyze_query
 from indexerd.analysis.query import STOP_WORDS
-from indexerd.grounding.dates import Date, dates
 from indexerd.grounding.polarity import denials, switches
-from indexerd.grounding.values import Quantity, exacts, quantities, versions
+from indexerd.grounding.values import Value, agree, all_values
 
 
 class Token(NamedTuple):
@@ -28,7 +27,7 @@ class Token(NamedTuple):
     key: str
     start: int
     end: int
-    value: Quantity | Date | str | None = None
+    value: Value | str | None = None
 
 
 class Sentence(NamedTuple):
@@ -49,6 +48,8 @@ class Pair(NamedTuple):
 
 
 _BARE: Final = "#number "
+# Values that are no numbers, and stand in the place of one.
+_TOLD: Final = frozenset(("clock", "order"))
 
 
 class Alignment(NamedTuple):
@@ -93,7 +94,7 @@ _LISTED: Final = re.compile(
 )
 
 
-def sentence_of(passage: int, start: int, text: str) -> Sentence:
+def sentence_of(text: str, passage: int = 0, start: int = 0) -> Sentence:
     """Read a sentence."""
     values, denying = _values(text)
     taken = sorted((one.start, one.end) for one in (*values, *denying))
@@ -108,14 +109,14 @@ def sentence_of(passage: int, start: int, text: str) -> Sentence:
 
 def _values(text: str) -> tuple[tuple[Token, ...], tuple[Token, ...]]:
     """Return the values of a sentence and its words of denial; of two that overlap the first kind here."""
-    lead = _LEAD.match(text)
+    lead, read = _LEAD.match(text), all_values(text)
     kept = [Token("lead", 0, lead.end() if lead else 0)]
     every = (
-        *(Token("date", one.start, one.end, one) for one in dates(text)),
+        *(Token("date", one.start, one.end, one) for one in read if one.kind == "date"),
         *(Token("code", *match.span(), match[0]) for match in _OPAQUE.finditer(text)),
-        *(Token("version", start, end, version) for version, start, end in versions(text)),
-        *(Token("number clock", one.start, one.end, one.key) for one in exacts(text) if one.kind == "clock"),
-        *(Token(f"number {one.unit}", one.start, one.end, one) for one in quantities(text)),
+        *(Token("version", one.start, one.end, str(one.key)) for one in read if one.kind == "code"),
+        *(Token(f"number {one.kind}", one.start, one.end, str(one.key)) for one in read if one.kind in _TOLD),
+        *(Token(f"number {one.unit}", one.start, one.end, one) for one in read if one.number is not None),
         *(Token(f"yes_no {of}", start, end, str(yes)) for of, yes, start, end in switches(text)),
         *(Token("denial", start, end) for start, end in denials(text)),
     )
@@ -204,15 +205,10 @@ def _is_telling(tokens: Sequence[Token]) -> bool:
 
 def same(left: Token, right: Token) -> bool:
     """Whether two values are the same, in any notation; unit and all else of their kind set aside."""
-    if isinstance(left.value, Quantity) and isinstance(right.value, Quantity):
-        return left.value.value == right.value.value
-    if isinstance(left.value, Date) and isinstance(right.value, Date):
-        return left.value.agrees(right.value)
-    if isinstance(left.value, Date) and isinstance(right.value, Quantity):
-        return left.value.year == right.value.value
-    if isinstance(left.value, Quantity) and isinstance(right.value, Date):
-        return same(right, left)
-    return left.key == right.key and left.value == right.value
+    one, other = left.value, right.value
+    if not isinstance(one, Value) or not isinstance(other, Value):
+        return left.key == right.key and one == other
+    return agree(one, other) if one.date and other.date else one.number == other.number
 
 
 @lru_cache(maxsize=4096)
@@ -225,7 +221,7 @@ def telling_words(text: str, language: str) -> tuple[tuple[int, int, str], ...]:
 
 def _is_for(one: Token, said: Token) -> bool:
     """Whether what is said is a value: 5 is, where there are 5 dollars, but 5 dollars are not 5 users."""
-    is_number = isinstance(one.value, Quantity) and isinstance(said.value, Quantity)
+    is_number = one.key.startswith(_BARE) and said.key.startswith(_BARE)
     return same(one, said) and (not is_number or said.key in (one.key, _BARE))
 
 
@@ -249,7 +245,7 @@ class Said:
     @cached_property
     def sentence(self) -> Sentence:
         """Its tokens."""
-        return sentence_of(0, 0, self.text)
+        return sentence_of(self.text)
 
     @cached_property
     def values(self) -> tuple[Token, ...]:
