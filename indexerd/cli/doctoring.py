@@ -248,10 +248,10 @@ def mount_findings(config: Config, mounts: bytes) -> Iterator[Finding]:
     from indexerd.sync.roots import is_remote, parse_mounts  # noqa: PLC0415 - only where no daemon says it
 
     known = parse_mounts(mounts)
+    remedy = "nothing: it is looked at every 10 seconds and by each query; a local copy is quicker"
     for root in config.roots:
         if is_remote(known, os.path.realpath(os.fsencode(root.path))):
             what = f"{root.path}: a network file system, which does not report what other machines change"
-            remedy = "nothing: it is looked at every 10 seconds and by each query; a local copy is quicker"
             yield Finding("mounts", what, remedy)
 
 
@@ -278,11 +278,10 @@ def state_findings(state_dir: str, uid: int) -> Iterator[Finding]:
     from indexerd.cli.local import opened  # noqa: PLC0415 - numpy and the store only where they are needed
     from indexerd.store.verify import fsck  # noqa: PLC0415 - as above
 
+    remedy = "the next start rebuilds what is damaged from the sources"
     with opened(state_dir) as filesystem:
-        for one in fsck(filesystem):
-            if one.kind == "problem":
-                remedy = "the next start rebuilds what is damaged from the sources"
-                yield Finding("store", f"{one.where}: {one.detail}", remedy)
+        problems = (one for one in fsck(filesystem) if one.kind == "problem")
+        yield from (Finding("store", f"{one.where}: {one.detail}", remedy) for one in problems)
 
 
 def content_findings(config: Config) -> Iterator[Finding]:

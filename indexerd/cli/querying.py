@@ -70,7 +70,7 @@ def _form(flags: dict[str, object]) -> str:
     Raises:
         click.UsageError: They ask for two.
     """
-    forms = {"-l": "list", "--json": "json", "--jsonl": "jsonl", "--vimgrep": "vimgrep"}
+    forms = {spellings.split()[0]: attribute for spellings, attribute, kind, *_ in FLAGS if kind == "form"}
     given = {flag: flags.pop(f"as_{form}") for flag, form in forms.items()}
     form = next((forms[flag] for flag, is_given in given.items() if is_given), "people")
     # NUL separates names, as -l has them.

@@ -222,7 +222,8 @@ def _detached(config: Config, environ: Mapping[str, str], read_again: Callable[[
         except (IndexerdError, OSError) as error:
             return report(error, as_json=False)
 
-    log = log_path(config)
+    # Beside the state directory, never inside it.
+    log = config.state_dir.rstrip("/") + ".log"
     status = detach(work, log)
     if status == 0:
         _await_first_index(config.socket.path)
@@ -243,11 +244,6 @@ def _await_first_index(path: str) -> None:
             if problems or status["state"] != "building":
                 return
             select.select([], [], [], _LOOK_SECONDS)
-
-
-def log_path(config: Config) -> str:
-    """Return where a detached daemon writes its log: beside the state directory, never inside it."""
-    return config.state_dir.rstrip("/") + ".log"
 
 
 @click.command("stop")
