@@ -74,7 +74,7 @@ def serve(served: Served) -> int:
     try:
         if os.isatty(_STDIN):
             write(2, _HINT)
-        while data := os.read(_STDIN, _CHUNK):
+        while data := _read():
             session.feed(data)
             if not _answer_all(session):
                 return 0
@@ -82,7 +82,18 @@ def serve(served: Served) -> int:
         _answer_all(session)
     except KeyboardInterrupt:
         return 130
+    except OSError as error:
+        from indexerd.cli.main import report  # noqa: PLC0415 - costs more than all that an agent waits for
+
+        return report(error, as_json=False)
     return 0
+
+
+def _read() -> bytes:
+    try:
+        return os.read(_STDIN, _CHUNK)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, "standard input") from error
 
 
 def _answer_all(session: Session) -> bool:
@@ -90,7 +101,7 @@ def _answer_all(session: Session) -> bool:
     while (message := session.next_message()) is not None:
         reply = _answered(session, message)
         # What cancels this message may have come while it was at work.
-        while select.select([_STDIN], [], [], 0)[0] and (data := os.read(_STDIN, _CHUNK)):
+        while select.select([_STDIN], [], [], 0)[0] and (data := _read()):
             session.feed(data)
         if reply is not None and not session.is_cancelled(message) and not write(1, reply):
             return False

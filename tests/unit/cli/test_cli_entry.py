@@ -201,13 +201,14 @@ def test_a_closed_pipe_is_quiet(daemon):
     assert (done.returncode, done.stderr) == (141, b"")
 
 
-@pytest.mark.parametrize("words", [["query", "x"], ["--help"], ["query", "--help"], ["--version"]])
+@pytest.mark.parametrize("words", [["query", "x"], ["--help"], ["query", "--help"], ["--version"], ["mcp"]])
 def test_a_full_output_is_told_in_one_line(daemon, words):
     """What is printed into a full disk, be it help, ends with an error that names the stream, not with a traceback."""
     daemon()
     with open("/dev/full", "wb") as full:
         done = subprocess.run(
             [sys.executable, "-m", "indexerd", *words],
+            input=b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n',
             stdout=full,
             stderr=subprocess.PIPE,
             check=False,
@@ -218,6 +219,18 @@ def test_a_full_output_is_told_in_one_line(daemon, words):
         2,
         b"indexerd: standard output: No space left on device; free some space there\n",
     )
+
+
+def test_an_agent_without_an_input_is_told_in_one_line():
+    """Whoever starts `mcp` with its input closed reads which stream was meant."""
+    done = subprocess.run(
+        ["/bin/sh", "-c", f"exec {sys.executable} -m indexerd mcp <&-"],
+        capture_output=True,
+        check=False,
+        cwd="/",
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])},
+    )
+    assert (done.returncode, done.stderr) == (2, b"indexerd: standard input: Bad file descriptor\n")
 
 
 def test_the_innermost_root_wins():
