@@ -19,7 +19,7 @@ from indexerd.cli.asking_there import all_documents
 from indexerd.cli.options import as_json, selecting, take_selection
 from indexerd.cli.place import Place, Selection, here
 from indexerd.cli.printing import escape, write, write_result
-from indexerd.cli.reaching import Backend, Result, find_daemon, local_config, root_paths
+from indexerd.cli.reaching import Backend, Result, find_daemon, local_config, owner_status, root_paths
 from indexerd.cli.sockets import present_sockets
 from indexerd.client import Client
 from indexerd.config import Config
@@ -116,7 +116,7 @@ def examine(selection: Selection, place: Place) -> Iterator[Finding]:
         yield from _without_daemon(selection, place)
         return
     with backend:
-        status = backend.call("status")
+        status = owner_status(backend, "doctor")
         yield from _settings_findings(status, place)
         yield from version_findings(status)
         yield from disk_findings(str(status.get("state_dir") or "/"))

@@ -17,7 +17,7 @@ from indexerd.cli.asking_there import asking_backend, name_below
 from indexerd.cli.options import as_json, no_empty, selecting, take_selection
 from indexerd.cli.place import Place, here
 from indexerd.cli.printing import count, escape, write, write_json
-from indexerd.cli.reaching import Backend, Result
+from indexerd.cli.reaching import Backend, Result, owner_status
 from indexerd.cli.sockets import forget
 from indexerd.config import absolute
 from indexerd.errors import RequestError, StillIndexedError
@@ -43,7 +43,7 @@ def forget_command(path: str, history: bool, exclude: bool, is_json: bool, **fla
         raise click.UsageError("--history keeps the current version, --exclude does not: give one of them")
     place = here()
     with asking_backend(take_selection(flags), place) as backend:
-        roots = backend.call("status")["roots"]
+        roots = owner_status(backend, "forget")["roots"]
         names = _named(path, roots, place)
         if exclude:
             _leave_out(backend, names[0], roots)

@@ -19,7 +19,14 @@ from indexerd.cli.place import Place, Selection
 from indexerd.cli.sockets import choose_by_place, named_socket, present_sockets
 from indexerd.client import Client
 from indexerd.config import Config, absolute, default_profile, holds, profiles_of, read_toml
-from indexerd.errors import ConfigError, IndexerdError, SeveralDaemonsError, StoreLockedError, UnreachableError
+from indexerd.errors import (
+    ConfigError,
+    ForbiddenError,
+    IndexerdError,
+    SeveralDaemonsError,
+    StoreLockedError,
+    UnreachableError,
+)
 from indexerd.model import Root
 
 Result = dict[str, Any]
@@ -35,6 +42,23 @@ class Backend(Protocol):
     def close(self) -> None:
         """Let go of the connection or the state directory."""
         ...
+
+
+def owner_status(backend: Backend, what: str) -> Result:
+    """Return the status with all that an owner is told.
+
+    Args:
+        backend: Who is asked.
+        what: What needs it, for the message.
+
+    Raises:
+        ForbiddenError: The daemon takes the caller for somebody else.
+        IndexerdError: It does not answer.
+    """
+    status = backend.call("status")
+    if "roots" not in status:
+        raise ForbiddenError(f"{what} is for the daemon's owner only")
+    return status
 
 
 def find_daemon(selection: Selection, place: Place) -> Client | None:
@@ -248,7 +272,7 @@ def state_dir_of(selection: Selection, place: Place) -> str:
     client = find_daemon(selection, place)
     if client is not None:
         with client:
-            return str(client.call("status")["state_dir"])
+            return str(owner_status(client, "the state directory")["state_dir"])
     profile = profile_here(place)
     if profile is None:
         raise UnreachableError("no index is known for this folder: name one with --profile or --state-dir")

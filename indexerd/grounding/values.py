@@ -137,8 +137,8 @@ _ORDER: Final = re.compile(
     re.IGNORECASE,
 )
 _RATES: Final = {
-    "hourly 每小时": "hour", "daily 每天 每日": "day", "weekly 每周": "week", "monthly 每月 每个月": "month",
-    "quarterly 每季度": "quarter", "yearly annually 每年": "year",
+    "每秒": "second", "每分钟 每分": "minute", "hourly 每小时": "hour", "daily 每天 每日": "day", "weekly 每周": "week",
+    "monthly 每月 每个月": "month", "quarterly 每季度": "quarter", "yearly annually 每年": "year",
 }  # fmt: skip
 _RATE_OF: Final = {word: unit for words, unit in _RATES.items() for word in words.split()}
 # After a number, or one of these words, an hour is what something is counted by.

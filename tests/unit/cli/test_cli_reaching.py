@@ -14,14 +14,16 @@ from indexerd.cli.reaching import (
     find_daemon,
     holding_profile,
     naming_holder,
+    owner_status,
     profile_here,
     reach_daemon,
     state_dir_of,
 )
 from indexerd.cli.syncing import plan_sync
 from indexerd.config import default_profile, find_places
-from indexerd.errors import ConfigError, RequestError, StoreLockedError, UnreachableError
+from indexerd.errors import ConfigError, ForbiddenError, RequestError, StoreLockedError, UnreachableError
 from tests.fakes.costs import open_descriptors
+from tests.fakes.service_parts import OWNER, SmallHouse, guest
 
 
 @pytest.fixture
@@ -161,3 +163,19 @@ def test_a_path_from_here_is_made_absolute_with_its_lines(tmp_path):
     assert from_here("a.md", str(tmp_path)) == f"{tmp_path}/a.md"
     assert from_here("a.md#L1-L2", str(tmp_path)) == f"{tmp_path}/a.md#L1-L2"
     assert from_here("b.md#L1-L2", str(tmp_path)) is None
+
+
+def test_what_only_an_owner_is_told_is_refused_to_others_by_name():
+    """Where the daemon takes the caller for somebody else, the command says whose it is."""
+    house = SmallHouse({"a.md": "text\n"})
+
+    class Told:
+        def __init__(self, caller):
+            self.caller = caller
+
+        def call(self, method, params=None):
+            return house.service.call(self.caller, method, params or {})
+
+    assert owner_status(Told(OWNER), "doctor")["roots"]
+    with pytest.raises(ForbiddenError, match="doctor is for the daemon's owner only"):
+        owner_status(Told(guest()), "doctor")

@@ -248,6 +248,8 @@ BACKUPS = "Restores are tested once a quarter. Telemetry is disabled by default.
             "dates",
         ),
         ("It times out after 5 minutes.", "| Name | Timeout (s) |\n|---|---|\n| search | 5 |", "units"),
+        ("The limit is 10 requests per second.", "The limit is 10 requests per minute.", "numbers"),
+        ("每分钟最多10次。", "每小时最多10次。", "numbers"),
     ],
 )
 def test_a_turn_of_what_is_said_is_named(claim, passage, code):
