@@ -89,7 +89,7 @@ class Cycle(NamedTuple):
                 what it did follow.
             redo: Read every file.
         """
-        entered = self._watch_above()
+        entered: set[bytes] = set()
         look = self.scanner.scan(self.ledger.places, self._entering(entered, between))
         self._watch_only((os.fsencode(root.path) for root in self.roots), entered)
         between()
@@ -130,7 +130,7 @@ class Cycle(NamedTuple):
         self, places: Mapping[tuple[Root, bytes], bytes], draft: Draft, between: Callable[[], None] = _go_on
     ) -> Work:
         trees = [tree for tree in places.values() if tree]
-        entered = self._watch_above() if trees else set()
+        entered: set[bytes] = set()
         look = self.scanner.look(places, self.ledger.places, self._entering(entered, between))
         self._watch_only(trees, entered)
         if look.linked:
@@ -172,23 +172,7 @@ class Cycle(NamedTuple):
             if place is not None and folder is not None:
                 # What it ignores is not to be watched any more, what it does not is.
                 places[place] = b"/".join(filter(None, (os.fsencode(place[0].path), folder)))
-            if place is None or folder is not None:
-                # A rule file outside of a root speaks for all of it, also where it lies in another root itself.
-                concerned = [root for root in self.roots if hint.path in self.scanner.outside_rule_files(root)]
-                places.update(((root, b""), os.fsencode(root.path)) for root in concerned)
         return places
-
-    def _watch_above(self) -> set[bytes]:
-        """Watch the folders above that have rules for a root, before the rules are read; return them."""
-        if self.watcher is None:
-            return set()
-        above: dict[bytes, set[bytes]] = {}
-        for file in {file for root in self.roots for file in self.scanner.outside_rule_files(root)}:
-            folder, _, name = file.rpartition(b"/")
-            above.setdefault(folder or b"/", set()).add(name)
-        for folder, names in above.items():
-            self.watcher.watch(folder, frozenset(names))
-        return set(above)
 
     def _watch_only(self, trees: Iterable[bytes], folders: set[bytes]) -> None:
         """After a walk of some trees: watch nothing at or below them but these folders."""
@@ -249,7 +233,9 @@ class Cycle(NamedTuple):
             if self.watcher is not None and top not in self.watcher.polled:
                 folder = top + b"/" + relative if relative else top
                 entered.add(folder)
-                self.watcher.watch(folder)
+                # Git is busy in there: of its folder it matters alone that the one for its rules comes or goes.
+                only = frozenset({b"info"}) if relative.endswith(b"/.git") else frozenset[bytes]()
+                self.watcher.watch(folder, only)
 
         return enter
 

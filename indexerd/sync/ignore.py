@@ -28,8 +28,6 @@ _CONFIGURED = len(IGNORE_FILES)
 RULE_FILES = frozenset({*IGNORE_FILES, CACHE_TAG, b".git"})
 # What git keeps for one repository beside its `.gitignore` files, as seen from the repository's top.
 EXCLUDE_FILE = b".git/info/exclude"
-# Where a repository's settings may name another file for that.
-SETTINGS_FILE = b".git/config"
 # The name under which the text is handed in that the user has git ignore in all repositories: a file of no folder here.
 EVERYWHERE = b"git/ignore"
 # The same for the root's own repository, whose settings may name another file.

@@ -20,7 +20,6 @@ from indexerd.sync.ignore import (
     EXCLUDE_FILE,
     IGNORE_FILES,
     RULE_FILES,
-    SETTINGS_FILE,
     FolderRules,
     IgnoreOptions,
     root_rules,
@@ -36,6 +35,7 @@ from indexerd.sync.surroundings import (
     read_rule_files,
     rule_files_above,
     rules_everywhere,
+    up_to_repository,
 )
 from indexerd.sync.walk import Entering, Walk
 
@@ -128,17 +128,21 @@ class Scanner:
         return None
 
     def outside_rule_files(self, root: Root) -> frozenset[bytes]:
-        """Return the files outside of a root that speak for it, whether they exist or not: their folders are watched.
+        """Return the files that speak for a root and no event in it tells of, whether they exist or not.
 
-        A `.git` that comes or goes above changes which files those are.
+        A `.git` that comes or goes at the root or above changes which files those are.
+
+        Raises:
+            OSError: For want of descriptors or memory.
         """
         if not self._options[root.label].ignore_files:
             return frozenset()
-        above = folders_above(_real(root.path))
-        files = {folder.rstrip(b"/") + b"/" + name for folder in above for name in (IGNORE_FILES[0], b".git")}
-        files.update(exclude_file_of(top) for top in above[:1] or (_real(root.path),))
-        user = self._git_user
-        return frozenset(files.union(user.ignore_files((*above, _real(root.path))[0]) if user is not None else ()))
+        real = _real(root.path)
+        above = folders_above(real)
+        top = (*above, real)[0]
+        files = {_in(folder, IGNORE_FILES[0]) for folder in above} | {exclude_file_of(top)}
+        files.update(_in(folder, b".git") for folder in up_to_repository(real))
+        return frozenset(files.union(self._git_user.ignore_files(top) if self._git_user is not None else ()))
 
     @contextmanager
     def _opened(
@@ -198,6 +202,10 @@ def _real(path: str) -> bytes:
     return os.fsencode(os.path.realpath(path))
 
 
+def _in(folder: bytes, name: bytes) -> bytes:
+    return folder.rstrip(b"/") + b"/" + name
+
+
 def _below(path: bytes, folder: bytes) -> bytes | None:
     """Return `path` relative to `folder` (empty for the folder itself); None if it does not lie there."""
     folder = folder.rstrip(b"/")
@@ -211,7 +219,8 @@ def ruled_by(relative: bytes) -> bytes | None:
     folder, _, name = relative.rpartition(b"/")
     if name in RULE_FILES:
         return folder
-    spoken = next((file for file in (EXCLUDE_FILE, SETTINGS_FILE) if (b"/" + relative).endswith(b"/" + file)), None)
+    files = (EXCLUDE_FILE, EXCLUDE_FILE.rpartition(b"/")[0])
+    spoken = next((file for file in files if (b"/" + relative).endswith(b"/" + file)), None)
     return relative[: -len(spoken)].rstrip(b"/") if spoken is not None else None
 
 

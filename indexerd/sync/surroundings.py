@@ -64,7 +64,7 @@ class GitUser(NamedTuple):
         """Return the last word on `core.excludesFile` in a file of settings and those that it includes."""
         read.append(path)
         named, section = None, b""
-        for line in _read_if_possible(path, flags=_OWN_FILE_FLAGS).split(b"\n"):
+        for line in read_own_file(path).split(b"\n"):
             heading = _SECTION.match(line)
             section = heading[1].lower() if heading else section
             given = _KEY.match(line[heading.end() :] if heading else line)
@@ -81,7 +81,16 @@ class GitUser(NamedTuple):
 
 def rules_everywhere(user: GitUser | None, top: bytes = b"") -> bytes:
     """Return what a user has git ignore in all repositories, or in the one whose top this is."""
-    return _read_if_possible(user.ignore_files(top)[0], flags=_OWN_FILE_FLAGS) if user is not None else b""
+    return read_own_file(user.ignore_files(top)[0]) if user is not None else b""
+
+
+def read_own_file(path: bytes) -> bytes:
+    """Return the text of a file outside of the roots that may hold rules; nothing where it cannot be read.
+
+    Raises:
+        OSError: For want of descriptors or memory.
+    """
+    return _read_if_possible(path, flags=_OWN_FILE_FLAGS)
 
 
 def place_of(folder_fd: int, parent_dev: int | None) -> Place:
@@ -168,14 +177,16 @@ def _exclude_file(folder_fd: int | None, top: bytes = b"") -> bytes:
 
 def folders_above(real_root: bytes) -> tuple[bytes, ...]:
     """Return the folders from the repository's top to the root's parent, top first; empty outside a repository."""
-    above: list[bytes] = []
-    folder = real_root
-    while not _has_git(folder):
-        if folder == b"/":
-            return ()
-        folder = folder.rpartition(b"/")[0] or b"/"
-        above.append(folder)
-    return tuple(reversed(above))
+    folders = up_to_repository(real_root)
+    return tuple(reversed(folders[1:])) if _has_git(folders[-1]) else ()
+
+
+def up_to_repository(real_root: bytes) -> tuple[bytes, ...]:
+    """Return the root and the folders above it, up to the first that is the top of a repository, or all of them."""
+    folders = [real_root]
+    while folders[-1] != b"/" and not _has_git(folders[-1]):
+        folders.append(folders[-1].rpartition(b"/")[0] or b"/")
+    return tuple(folders)
 
 
 def _has_git(folder: bytes) -> bool:

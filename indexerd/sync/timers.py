@@ -1,10 +1,11 @@
 """What is looked at because time has passed: roots that may be others now, samples, folders that are not watched.
 
-Owns: which hints follow from the timetable, and that a root is noticed to have gone, come back or been replaced.
+Owns: which hints follow from the timetable, and that a root is noticed to have gone, come back or been replaced, or
+    that other rules hold for it.
 Knows nothing of: threads, how a look is done, what it leads to.
 Invariants: 1. what only time asks for is never waited for; a root that is not the folder it was is. 2. amid a bulk run
     nothing is read again for its age alone.
-Purity: shell (asks for the stat of each root).
+Purity: shell (asks for the stat of each root and of what rules it from outside).
 See: docs/operations.md (what happens at idle).
 """
 
@@ -14,6 +15,7 @@ from collections.abc import Sequence
 
 from indexerd.model import Root
 from indexerd.sync.cycle import Cycle
+from indexerd.sync.outside import OutsideRules
 from indexerd.sync.pending import Hint, Kind, Pending
 from indexerd.sync.roots import RootIdentities, identity_of
 from indexerd.sync.timetable import (
@@ -43,10 +45,12 @@ class Timers:
         self._timetable, self._pending, self._cycle, self._watching = timetable, pending, cycle, watching
         self._wake = wake
         self._identities = RootIdentities(root.path for root in cycle.roots)
+        self._outside = OutsideRules(cycle.roots, cycle.scanner.outside_rule_files, cycle.clock)
 
     def check_roots(self, now: float) -> bool:
-        """Note the roots that are not the folders they were; return whether there are any."""
+        """Note the roots that are not the folders they were, or ruled otherwise from outside; return whether any is."""
         changed = [Hint(os.fsencode(path), tree=True) for path in self._identities.changed()]
+        changed += map(_tree, self._outside.changed())
         # It may have come back as the folder it was, and was looked for in between alone: no event, no other identity.
         changed += [_tree(root) for root in self._roots("missing") if identity_of(root.path) is not None]
         if changed:

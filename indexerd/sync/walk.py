@@ -202,7 +202,9 @@ class Walk:
         files = read_rule_files(fd, wanted) if above.options.ignore_files else {}
         is_top = _may_hold(names, b".git") and is_repository(fd)
         if is_top and above.options.ignore_files:
-            self._announce(inner.relative + b"/" + EXCLUDE_FILE.rpartition(b"/")[0])
+            # Of the folder for git's rules, which may not be there, and of the one that it would be made in.
+            for folder in (b"/.git", b"/" + EXCLUDE_FILE.rpartition(b"/")[0]):
+                self._announce(inner.relative + folder)
             files |= read_exclude_file(fd)
         rules = above.enter(inner.name, files, is_repository=is_top)
         return Folder(inner.relative, rules, place.dev)

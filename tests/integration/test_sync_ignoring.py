@@ -2,7 +2,9 @@
 
 import os
 import random
+import shutil
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -193,6 +195,63 @@ def test_the_users_ignore_file_is_found_as_git_finds_it(tmp_path):
         ignored = subprocess.run(ask, env=oracle, capture_output=True, text=True, check=False).stdout
         assert ignored.split() == ["c.md"]
         assert rig.digest() == rig.scratch_digest(tmp_path / "scratch")
+
+
+def test_rules_in_folders_that_are_made_later_act_at_once(tmp_path):
+    """Nobody can watch a folder that is not there: of the user's settings, of git in a repository above or inside."""
+    home, git = tmp_path / "home", ("git", "-C")
+    with Rig(tmp_path, git_user=GitUser(str(home), str(home / ".config"))) as rig:
+        for name in ("a.md", "b.md", "c.md", "d.md", "e.md", "inner/a.md", "inner/.git/HEAD"):
+            rig.write(name, "text")
+        rig.start()
+
+        def seen() -> list[str]:
+            rig.settle()
+            return rig.paths()
+
+        assert seen() == ["a.md", "b.md", "c.md", "d.md", "e.md", "inner/a.md"]
+        (home / ".config" / "git").mkdir(parents=True)
+        (home / ".config/git/ignore").write_text("inner/a.md\na.md\n")
+        assert seen() == ["a.md", "b.md", "c.md", "d.md", "e.md"], "in repositories alone"
+        (tmp_path / ".gitignore").write_text("b.md\n")
+        subprocess.run([*git, tmp_path, "init", "-q", "--template="], check=True)
+        assert seen() == ["c.md", "d.md", "e.md"]
+        (tmp_path / ".git" / "info").mkdir()
+        (tmp_path / ".git/info/exclude").write_text("c.md\n")
+        assert seen() == ["d.md", "e.md"]
+        shutil.rmtree(tmp_path / ".git" / "info")
+        assert seen() == ["c.md", "d.md", "e.md"]
+        (home / ".gitconfig").write_text("[core]\nexcludesFile = ~/new/folder/rules\n")
+        assert seen() == ["a.md", "c.md", "d.md", "e.md", "inner/a.md"]
+        (home / "new/folder").mkdir(parents=True)
+        (home / "new/folder/rules").write_text("d.md\n")
+        assert seen() == ["a.md", "c.md", "e.md", "inner/a.md"]
+        (rig.root / "inner/.git/info").mkdir()
+        (rig.root / "inner/.git/info/exclude").write_text("*.md\n")
+        assert seen() == ["a.md", "c.md", "e.md"]
+        shutil.rmtree(rig.root / "inner/.git/info")
+        assert seen() == ["a.md", "c.md", "e.md", "inner/a.md"]
+        subprocess.run([*git, rig.root, "init", "-q"], check=True)
+        assert seen() == ["a.md", "b.md", "c.md", "e.md", "inner/a.md"], "what is above is another repository now"
+        shutil.rmtree(rig.root / ".git")
+        shutil.rmtree(tmp_path / ".git")
+        assert seen() == ["a.md", "b.md", "c.md", "d.md", "e.md", "inner/a.md"]
+        assert rig.digest() == rig.scratch_digest(tmp_path / "scratch")
+
+
+def test_a_repository_at_work_above_a_root_wakes_nobody(tmp_path):
+    """What git does to its own files, and others to a busy folder above, is no event and no look."""
+    (tmp_path / ".git").mkdir()
+    with Rig(tmp_path) as rig:
+        rig.write("a.md", "text")
+        rig.start()
+        rig.settle()
+        before, began = rig.loop.heartbeat(), time.monotonic()
+        for number in range(500):
+            (tmp_path / ".git" / "index.lock").write_text(str(number))
+            (tmp_path / f"busy-{number}").touch()
+        steps, seconds = rig.loop.heartbeat() - before, time.monotonic() - began
+        assert steps <= 10 + 2 * seconds, "a step a second is the timer's"
 
 
 def test_a_worktree_shares_the_rules_of_its_repository(tmp_path):

@@ -252,15 +252,23 @@ def test_rules_above_the_root_count_up_to_the_repositorys_top(tmp_path):
     (tmp_path / "repo" / ".git").mkdir()
     assert seen(scanner.scan()) == ["a.md", "c.md"]
     files = scanner.outside_rule_files(root_at(tmp_path / "repo" / "docs"))
-    assert files == {os.fsencode(tmp_path / "repo" / name) for name in (".git", ".gitignore", ".git/info/exclude")}
+    named = (".git", ".gitignore", ".git/info/exclude", "docs/.git")
+    assert files == {os.fsencode(tmp_path / "repo" / name) for name in named}
     (tmp_path / "repo" / "docs" / ".git").mkdir()
     assert seen(scanner.scan()) == ["a.md", "b.md", "c.md"]
+
+
+def test_a_repository_may_be_made_anywhere_above_a_root(tmp_path):
+    """Where there is none, a `.git` in the root or in any folder above it would change what is ignored."""
+    (tmp_path / "docs").mkdir()
+    files = scanner_of(tmp_path / "docs").outside_rule_files(root_at(tmp_path / "docs"))
+    assert {os.fsencode(folder / ".git") for folder in (tmp_path / "docs", *(tmp_path / "docs").parents)} <= files
 
 
 def test_a_changed_rule_file_is_a_look_at_its_folder(tmp_path):
     """Naming a .gitignore, a cache tag or a .git looks at all beside and below it."""
     write(tmp_path, "sub/a.md", "sub/deep/b.md", "c.md")
-    for name in (b"sub/.gitignore", b"sub/CACHEDIR.TAG", b"sub/.git"):
+    for name in (b"sub/.gitignore", b"sub/CACHEDIR.TAG", b"sub/.git", b"sub/.git/info", b"sub/.git/info/exclude"):
         look = scanner_of(tmp_path).look([(root_at(tmp_path), name)])
         assert (seen(look), look.scope) == (["sub/a.md", "sub/deep/b.md"], ("sub",))
     assert scanner_of(tmp_path).look([(root_at(tmp_path), b".ignore")]).scope == ("",)

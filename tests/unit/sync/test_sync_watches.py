@@ -122,3 +122,14 @@ def test_what_is_done_to_one_folder_costs_its_own_tree_alone():
         assert len(watches) == len(plain)
     watches.drop_below([b"/r"])
     assert (len(watches), watches._children) == (0, {})
+
+
+def test_of_a_folder_watched_for_some_names_the_others_say_nothing():
+    """Until it is watched for all of them, which it stays whoever asks for some again."""
+    table = WatchTable()
+    table.add(1, b"/r/.git", frozenset({b"info"}))
+    events = [Event(1, CREATE, b"index.lock"), Event(1, CREATE | ISDIR, b"info")]
+    assert [hint.path for hint in table.read(events).hints] == [b"/r/.git/info"]
+    table.add(1, b"/r/.git")
+    table.add(1, b"/r/.git", frozenset({b"info"}))
+    assert [hint.path for hint in table.read(events).hints] == [b"/r/.git/index.lock", b"/r/.git/info"]
