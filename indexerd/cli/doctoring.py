@@ -294,7 +294,9 @@ def content_findings(config: Config) -> Iterator[Finding]:
         for area, entries in (("skipped", found.skipped), ("held", found.held)):
             yield from (_of_file(area, one.source_path, one.reason) for one in entries)
         backend = open_as_it_is(config)
-        yield from _named(backend.call("status"), "withheld")
+        status = backend.call("status")
+        yield from _named(status, "withheld")
+        yield from rule_findings(status)
         yield from document_findings(backend)
     except NotFoundError:
         # Nothing is published yet, and so nothing withheld.
@@ -316,7 +318,18 @@ def daemon_findings(backend: Backend) -> Iterator[Finding]:
     yield from _named(status, "skipped")
     yield from _held(status)
     yield from _named(status, "withheld")
+    if status["state"] != "building":
+        yield from rule_findings(status)
     yield from document_findings(backend)
+
+
+def rule_findings(status: Result) -> Iterator[Finding]:
+    """Name the path rules that keep nothing from anybody, since no document lies where they say."""
+    for glob in status.get("idle_rules") or ():
+        what = f'[[rules]] match = "{glob}": no document lies there'
+        yield Finding(
+            "rules", what, "mend the glob: it is compared with source paths, as `indexerd documents` lists them"
+        )
 
 
 def document_findings(backend: Backend) -> Iterator[Finding]:

@@ -42,6 +42,7 @@ _LEFT_OUT = (
     ("held", "document", "cannot be looked at now"),
     ("unsafe", "chunk", "held back from evidence"),
     ("withheld", "document", "found by nobody"),
+    ("idle_rules", "rule", "on no document"),
 )
 
 
@@ -64,11 +65,12 @@ def status_command(is_json: bool, is_live: bool, **flags: object) -> int:
 def status_lines(status: Result) -> Iterator[str]:
     """Return a status as lines for people."""
     state = str(status["state"])
-    yield f"{_STATES.get(state, state)}"
     if "documents" not in status:
-        # Others than the daemon's owner are told no counts.
+        # Others than the daemon's owner are told no counts and no problems.
+        yield _STATES.get(state, state).partition(", see")[0]
         yield f"  generation   {status['generation']}"
         return
+    yield _STATES.get(state, state)
     progress = status.get("progress")
     if progress:
         yield f"  progress     {progress['done']:,} of {count(progress['total'], 'file')}"

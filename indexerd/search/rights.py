@@ -10,7 +10,7 @@ See: docs/operations.md (rules).
 import datetime
 import weakref
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
@@ -86,14 +86,17 @@ class Decided:
         rights: Of every document that is not simply open, by its index.
         unsafe: Indexes of the documents that the safety gate holds back.
         boosts: Factor of each document; None when all are 1.
+        ruled: Indexes of the documents that path rules speak of, by the numbers of those rules.
         versions: The documents that a newer version may replace.
     """
 
-    __slots__ = ("_hidden", "boosts", "rights", "rules", "unsafe", "versions")
+    __slots__ = ("_hidden", "boosts", "rights", "ruled", "rules", "unsafe", "versions")
 
     def __init__(self, segment: "Segment", rules: AccessRules) -> None:
         self.rules = rules
-        self.rights: Mapping[int, Rights] = {index: own for index, own in _decide(segment, rules) if own != OPEN}
+        fitting = [_fitting(path, rules) for path in segment.path_table] if rules.rules else []
+        self.ruled = _grouped(fitting)
+        self.rights: Mapping[int, Rights] = {i: own for i, own in _decide(segment, rules, fitting) if own != OPEN}
         self.unsafe = _indexes(index for index, own in self.rights.items() if own.unsafe)
         self.boosts = _boosts(segment.document_count, self.rights)
         self.versions = Versions(self.rights)
@@ -139,10 +142,20 @@ def _boosts(document_count: int, known: Mapping[int, Rights]) -> FloatArray | No
     return factors
 
 
-def _decide(segment: "Segment", rules: AccessRules) -> Iterator[tuple[int, Rights]]:
-    """Yield the rights of every document that has metadata or findings, or that a path rule speaks of."""
+def _grouped(fitting: Iterable[tuple[int, ...]]) -> Mapping[tuple[int, ...], DocumentIndexes]:
+    groups: dict[tuple[int, ...], list[int]] = {}
+    for index, numbers in enumerate(fitting):
+        if numbers:
+            groups.setdefault(numbers, []).append(index)
+    return {numbers: _indexes(indexes) for numbers, indexes in groups.items()}
+
+
+def _decide(segment: "Segment", rules: AccessRules, fitting: Sequence[tuple[int, ...]]) -> Iterator[tuple[int, Rights]]:
+    """Yield the rights of every document that has metadata or findings, or that a path rule speaks of.
+
+    `fitting` holds the numbers of these rules for each document; empty where there are no rules.
+    """
     speaks = np.asarray(segment.has_metadata) | np.asarray(segment.unsafe)
-    fitting = [_fitting(path, rules) for path in segment.path_table] if rules.rules else []
     spoken_of = speaks | np.array([bool(numbers) for numbers in fitting], dtype=np.bool_) if fitting else speaks
     deciding = deciding_keys(rules.keys)
     # Of documents that say nothing themselves, those that the same rules speak of have the same rights.

@@ -76,6 +76,7 @@ class Condition:
                 {"source_path": path, "reason": reason}
                 for path, reason in sorted(self._visibility.why_withheld(snapshot, _MOST_NAMED if withheld else 0))
             ],
+            "idle_rules": self._visibility.idle_rules(snapshot) if snapshot.document_count else [],
             "replay_from": min((info.generation for info in kept), default=None),
             "progress": status.progress._asdict() if status.progress is not None else None,
             "problems": [

@@ -357,6 +357,11 @@ class Searching:
             del result["durable"]
             result["request"] = {name: value for name, value in request_json(outcome).items() if name != "roles"}
             result["generation"] = self._shown_generation(caller, snapshot)
+        if not snapshot.settings:
+            from indexerd.indexing import settings_fingerprint  # noqa: PLC0415 - only before the first publish
+
+            # A first publish may have been of what this caller may not see.
+            result["settings"] = settings_fingerprint(self._parts.settings)
         if not asked.request.evidence:
             del result["evidence"]
         elif outcome.evidence is not None:

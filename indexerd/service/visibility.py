@@ -1,11 +1,11 @@
-"""What somebody sees of a generation who may not see everything: its number, and how much is kept from him.
+"""What somebody sees of a generation who may not see everything: a number for it, and how much is kept from him.
 
-Owns: the generation numbers that other users are told; the count of documents that need a role.
+Owns: the number that other users are told as generation; the count of documents that need a role.
 Knows nothing of: who they are, queries.
-Invariants: 1. publishing a document that some roles do not admit changes no number told to those roles. 2. a number
-    told is one that was current when something visible changed, or 0 while none has since they were first told one.
+Invariants: 1. the number told to some roles is a function of the documents that they admit, and of nothing else: not of
+    hidden documents, nor of how often anything was published, nor of when the daemon started.
 Purity: pure, save for its caches.
-See: docs/threat-model.md (what the generation tells).
+See: docs/threat-model.md (what the generation tells), docs/adr/0018.
 """
 
 import datetime
@@ -14,41 +14,42 @@ from collections.abc import Callable, Hashable, Iterable, Iterator
 from itertools import islice
 
 import numpy as np
+import numpy.typing as npt
 
 from indexerd.access.rights import AccessRules, admits, rights, why_withheld
 from indexerd.model import SourcePath
 from indexerd.search.rights import decided_of, rights_of
 from indexerd.store import LiveSegment, Snapshot
 
+UInt64s = npt.NDArray[np.uint64]
+
 _BITS = (1 << 64) - 1
-# An odd multiplier mixes path and content, so that two documents that swap their contents do not cancel out.
-_MIX = np.uint64(0x9E3779B97F4A7C15)
+# SplitMix64 (Steele, Lea, Flood 2014): the odd number between its states, and the steps that mix one.
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+_STEPS = ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB), (31, 1))
 _MOST_SUMS = 4096
+# What every reader of JSON keeps exactly.
+_NUMBER_BITS = 53
 
 
 class Visibility:
-    """Remembers, for each set of roles, when something visible to it last changed. Safe for threads."""
+    """Sums up what each set of roles sees of a snapshot. Safe for threads."""
 
     def __init__(self, access: AccessRules) -> None:
         self._access = access
         self._sums: dict[Hashable, int] = {}
-        # By the roles that somebody has, of which a configuration names few: narrowing them, or the next day, must
-        # not show a number that other people's publishes have moved.
-        self._numbers: dict[frozenset[str], tuple[int, int]] = {}
-        # Guards the two caches; held while a segment is summed, so that callers of the same roles do not sum it twice.
+        # Guards the cache; held while a segment is summed, so that callers of the same roles do not sum it twice.
         self._lock = threading.Lock()
 
     def number(self, snapshot: Snapshot, roles: frozenset[str], day: datetime.date) -> int:
-        """Return the generation that callers who have these roles are told for a snapshot; 0 at first."""
+        """Return what callers who have these roles are told as generation.
+
+        Two snapshots have the same number if these callers see the same documents in both, and another, but for one
+        chance in 2^53, if they do not; 0 stands for none. It tells nothing of which came first.
+        """
         with self._lock:
             total = self._total(snapshot, (roles, day), lambda one: _content(one, self._access, roles, day))
-            known = self._numbers.get(roles)
-            if known is not None and (known[0] == total or snapshot.generation < known[1]):
-                return min(known[1], snapshot.generation)
-            # When it last changed before that is not known, and the present number would tell of hidden publishes.
-            number = snapshot.generation if known is not None else 0
-            self._numbers[roles] = (total, number)
-            return number
+        return total >> (64 - _NUMBER_BITS)
 
     def admitted(
         self, snapshot: Snapshot, paths: Iterable[SourcePath], roles: frozenset[str], day: datetime.date
@@ -62,6 +63,15 @@ class Visibility:
         """Return how many documents need a role that is not among these. For owners only."""
         with self._lock:
             return self._total(snapshot, roles, lambda one: _closed(one, self._access, roles))
+
+    def idle_rules(self, snapshot: Snapshot) -> list[str]:
+        """Return the globs of the path rules that speak of no document. For owners only."""
+        spoken: set[int] = set()
+        for segment in snapshot.segments:
+            for numbers, indexes in decided_of(segment.data, self._access).ruled.items():
+                if not spoken.issuperset(numbers) and segment.live[indexes].any():
+                    spoken.update(numbers)
+        return [rule.match for number, rule in enumerate(self._access.rules) if number not in spoken]
 
     def withheld(self, snapshot: Snapshot) -> int:
         """Return how many documents nobody sees, by a key that is missing or cannot be read. For owners only."""
@@ -95,7 +105,14 @@ def _content(segment: LiveSegment, access: AccessRules, roles: frozenset[str], d
     visible[decided_of(data, access).hidden(roles, day)] = False
     contents = np.ascontiguousarray(np.asarray(data.content_hashes)[visible, :8]).view(np.uint64).ravel()
     keys = np.asarray(data.path_keys)[visible].astype(np.uint64)
-    return int(((keys * _MIX ^ contents) * _MIX).sum(dtype=np.uint64))
+    return int(_mixed(_mixed(keys + _GOLDEN) ^ contents).sum(dtype=np.uint64))
+
+
+def _mixed(words: UInt64s) -> UInt64s:
+    """Scatter 64-bit words, so that sums of such that have something in common have nothing in common."""
+    for shift, factor in _STEPS:
+        words = (words ^ (words >> np.uint64(shift))) * np.uint64(factor)
+    return words
 
 
 def _withheld(segment: LiveSegment, access: AccessRules) -> Iterator[int]:

@@ -141,4 +141,4 @@ def test_a_guests_number_moves_with_what_he_sees_alone(shared):
     assert shared.ask(MEMBER, "query", text="quokka")["result"]["generation"] == number
     shared.write("staff.md", "---\nacl: [staff]\n---\nquokka at play\n")
     wait_for(lambda: shared.ask(MEMBER, "query", text="play")["result"]["hits"])
-    assert shared.ask(MEMBER, "status")["result"]["generation"] > number
+    assert shared.ask(MEMBER, "status")["result"]["generation"] != number

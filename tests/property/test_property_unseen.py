@@ -186,7 +186,9 @@ def lived(history, whole, asker):
         for path in gone:
             if path in house.sources.stats():
                 house.sources.remove(path)
-        house.publish_only(files, gone)
+        # Others must not notice either that nothing but what is hidden was published; an owner is told that it was.
+        if files or gone or asker.caller.is_owner:
+            house.publish_only(files, gone)
         if not asker.caller.is_owner:
             told.append(house.call("status", caller=asker.caller))
     for path in history.unreadable & set(house.sources.stats()):

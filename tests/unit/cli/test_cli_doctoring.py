@@ -30,7 +30,7 @@ class Backend:
 
     def __init__(self, status, documents=()):
         self._answers = {
-            "status": {"roots": [], "problems": [], "skipped": 0, "held": 0, **status},
+            "status": {"state": "current", "roots": [], "problems": [], "skipped": 0, "held": 0, **status},
             "documents": {"documents": list(documents), "next": None},
         }
 
@@ -156,6 +156,15 @@ def test_a_state_directory_that_others_can_read_is_a_finding(tmp_path):
 def test_a_healthy_daemon_gives_no_finding():
     """Nothing wrong, nothing listed."""
     assert list(daemon_findings(Backend({}))) == []
+
+
+def test_a_rule_that_speaks_of_no_document_is_a_finding_once_all_are_there():
+    """Who mistyped the folder of an access rule thinks that it is closed; while an index is made it may still come."""
+    rules = {"idle_rules": ["secrets/**"]}
+    assert [(one.area, one.what) for one in daemon_findings(Backend(rules))] == [
+        ("rules", '[[rules]] match = "secrets/**": no document lies there')
+    ]
+    assert list(daemon_findings(Backend(rules | {"state": "building"}))) == []
 
 
 def test_everything_a_daemon_holds_back_is_listed():

@@ -181,6 +181,13 @@ def test_status_tells_every_weakness():
         assert part in text, part
 
 
+def test_others_than_the_owner_are_not_sent_to_problems_that_they_are_not_told():
+    """The state in words, and the number of what they see."""
+    told = {"protocol": 1, "state": "degraded", "generation": 7, "today": "2026-12-01", "time_zone": "UTC"}
+    assert list(status_lines(told)) == ["degraded: a promise is weaker", "  generation   7"]
+    assert next(status_lines(make_status(state="degraded"))).endswith("see the problems below")
+
+
 def test_a_sync_report_names_what_was_skipped_and_held():
     """Each file that was left out is named with its reason, escaped; a long list is cut with its rest counted."""
     report = {

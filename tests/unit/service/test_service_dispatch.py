@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from indexerd.access.rights import AccessRules, PathRule
 from indexerd.errors import ForbiddenError, NotFoundError, RequestError
 from indexerd.protocol.messages import RPC_NUMBERS, wire_error
 from indexerd.service.callers import Admission, Peer
@@ -67,8 +68,9 @@ def test_status_tells_the_owner_everything_and_others_one_word(house):
     } <= set(status)  # fmt: skip
     assert status["roots"] == [{"label": "docs", "path": "/docs", "state": "ok", "prefixed": False}]
     assert (status["documents"], status["durable_generation"], status["reconciled_age_s"]) == (1, 0, 1.2)
-    told = {"protocol": 1, "state": "current", "generation": 0, "today": "2023-11-14", "time_zone": "UTC (UTC+0000)"}
-    assert house.call("status", caller=guest()) == told
+    told = {"protocol": 1, "state": "current", "today": "2023-11-14", "time_zone": "UTC (UTC+0000)"}
+    seen = house.call("query", text="quokka", caller=guest())["generation"]
+    assert house.call("status", caller=guest()) == told | {"generation": seen}
     json.dumps(status)
 
 
@@ -133,3 +135,14 @@ def test_every_error_has_a_documented_number():
     assert wire_error(ZeroDivisionError("secret")).message.count("secret") == 0
     for number in RPC_NUMBERS.values():
         assert -32800 < number <= -32001
+
+
+def test_the_owner_is_told_which_rules_speak_of_no_document():
+    """Also of none any more; of an empty index nothing is said, and nothing to others."""
+    rules = tuple(PathRule(match=glob) for glob in ("secret/**", "secrets/**", "*.md", "a.md"))
+    house = SmallHouse({"a.md": "quokka\n", "secret/b.md": "quokka\n"}, access=AccessRules(rules=rules))
+    assert house.call("status")["idle_rules"] == ["secrets/**"]
+    house.save({}, deleted=("a.md",))
+    assert house.call("status")["idle_rules"] == ["secrets/**", "a.md"]
+    assert "idle_rules" not in house.call("status", caller=guest())
+    assert SmallHouse(access=AccessRules(rules=rules)).call("status")["idle_rules"] == []
