@@ -207,16 +207,18 @@ class Citation(NamedTuple):
 
 # Parsed from its end: a source path may itself contain `#L1-L2`.
 _CITATION = re.compile(
-    r"(?P<path>.+)#L(?P<first>[1-9][0-9]{0,8})-L(?P<last>[1-9][0-9]{0,8})(?:@sha256:(?P<hash>[0-9a-f]{64}))?",
+    r"(?P<path>.+)#L(?P<first>[1-9][0-9]{0,8})(?:-L(?P<last>[1-9][0-9]{0,8}))?(?:@sha256:(?P<hash>[0-9a-f]{64}))?",
     re.DOTALL,
 )
 
 
 def parse_citation(text: str) -> Citation | None:
-    """Read `path#L12-L18` or `path#L12-L18@sha256:HEX`; return None if it is neither."""
+    """Read `path#L12-L18` or `path#L12-L18@sha256:HEX`; return None if it is neither. `#L12` alone is `#L12-L12`."""
     match = _CITATION.fullmatch(text)
-    if match is None or int(match["first"]) > int(match["last"]):
+    if match is None:
+        return None
+    span = LineSpan(int(match["first"]), int(match["last"] or match["first"]))
+    if span.first > span.last:
         return None
     digest = ContentHash(bytes.fromhex(match["hash"])) if match["hash"] else None
-    span = LineSpan(int(match["first"]), int(match["last"]))
     return Citation(source_path=SourcePath(match["path"]), span=span, content_hash=digest)

@@ -23,16 +23,24 @@ P = TypeVar("P", bound=str | tuple[str, ...])
 _MOST_BYTES = 256 << 20
 
 
+# The largest whole number that every reader of JSON keeps exactly.
+_MOST = (1 << 53) - 1
+
+
 class Whole(click.IntRange):
     """A whole number, from a least one on; what else is typed is told so in plain words."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         """Read what was typed."""
         try:
-            return super().convert(value, param, ctx)
+            number = super().convert(value, param, ctx)
         except click.BadParameter:
-            to = " or more" if self.max is None else f" to {self.max}"
+            number = None
+        if number is None or number > _MOST:
+            most = self.max if number is None else _MOST
+            to = " or more" if most is None else f" to {most}"
             self.fail(f"{value!r} is not a whole number, {self.min}{to}.", param, ctx)
+        return number
 
 
 class Share(click.FloatRange):

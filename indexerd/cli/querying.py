@@ -110,7 +110,9 @@ def speaking_of_flags() -> Iterator[None]:
 
 @click.command("evidence", epilog="Exit status: 0 evidence, 1 none, 2 error, 3 no daemon.")
 @click.argument("text", nargs=-1)
-@click.option("-n", "-k", "--number", type=Whole(1), metavar="N", help="At most so many blocks (8).")
+@click.option(
+    "-n", "-k", "--number", type=Whole(0), metavar="N", help="At most so many blocks (8); 0 for all that fit."
+)
 @click.option("--budget-chars", type=Whole(1), metavar="N", help="Hard limit on characters (12000).")
 @click.option("--budget-tokens", type=Whole(1), metavar="N", help="Hard limit in tokens instead.")
 @click.option("--context", metavar="LINES", default="", help="Widen blocks by lines, or to their `section`.")

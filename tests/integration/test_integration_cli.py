@@ -300,6 +300,7 @@ def test_evidence_prints_guard_and_cited_blocks(asked):
     assert done.returncode == 0, done
     assert "[S1] source: setup.md#L5-L7" in done.stdout.decode()
     assert "The daemon listens on a socket." in done.stdout.decode()
+    assert asked.json("evidence", "where does the daemon listen", "-k", "0")["hits"]
     result = asked.json("evidence", "xyzzy plugh", status=1)
     assert result["abstained"]
     assert result["hits"] == []

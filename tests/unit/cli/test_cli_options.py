@@ -25,6 +25,7 @@ def settings_of(*arguments):
     [
         (["query", "-n", "x", "word"], "'-n' / '--number': 'x' is not a whole number, 0 or more."),
         (["query", "-n", "-3", "word"], "'-n' / '--number': '-3' is not a whole number, 0 or more."),
+        (["generations", "1" + "0" * 30], f"'[N]': '1{'0' * 30}' is not a whole number, 0 to {(1 << 53) - 1}."),
         (["open", "x"], "'N': 'x' is not a whole number, 1 or more."),
         (["watch", "--max-chars", "1.5", "."], "'--max-chars': '1.5' is not a whole number, 0 or more."),
         (["mcp", "--wait", "99999"], "'--wait': '99999' is not a whole number, 0 to 60000."),

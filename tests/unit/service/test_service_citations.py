@@ -94,6 +94,7 @@ def test_show_gives_the_lines_as_they_are_now(house):
     assert house.call("show", citation="a.md")["text"] == TEXT
     assert house.call("show", citation="/docs/a.md#L1-L1")["text"] == "# Alpha\n"
     assert house.call("show", citation="a.md#L1-L1")["state"] is None
+    assert house.call("show", citation="a.md#L3") == house.call("show", citation="a.md#L3-L3")
     house.write("a.md", "changed\n")
     assert house.call("show", citation=cite(1, 1, "# Alpha\n"))["state"] == "changed"
 
