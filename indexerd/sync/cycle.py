@@ -25,7 +25,7 @@ from indexerd.sync.bulk import Sized
 from indexerd.sync.ledger import Ledger, is_within
 from indexerd.sync.look import Look, merge_looks
 from indexerd.sync.pending import Taken
-from indexerd.sync.plan import SyncPlan, plan
+from indexerd.sync.plan import SyncPlan, plan, plan_quietly
 from indexerd.sync.reading import Outcome, Slice, Wanted, build_files
 from indexerd.sync.scan import Scanner, ruled_by
 
@@ -94,14 +94,18 @@ class Cycle(NamedTuple):
         self._watch_only((os.fsencode(root.path) for root in self.roots), entered)
         between()
         named = {source_path(*place) for place in self._places(hints)}
-        decided = plan(
-            look=look,
-            indexed=self._known(self.ledger.indexed, draft),
-            cache=self.ledger.cache,
-            roots=self.roots,
-            redo=redo,
-            sample=named,
-        )
+        doubted = None if redo or draft else self.ledger.doubted(look.files)
+        if doubted is not None:
+            decided = plan_quietly(look=look, doubted=doubted, roots=self.roots, sample=named)
+        else:
+            decided = plan(
+                look=look,
+                indexed=self._known(self.ledger.indexed, draft),
+                cache=self.ledger.cache,
+                roots=self.roots,
+                redo=redo,
+                sample=named,
+            )
         between()
         return self._confirmed(self._work(look, decided, draft, between, redo=redo), draft)
 

@@ -1,7 +1,7 @@
 """What a file's stat was when its bytes were last read, so that an unchanged file need not be read again.
 
-Owns: when an equal stat may be believed, which files are read again all the same, the cache's bytes.
-Knows nothing of: the disk, where the cache is kept.
+Owns: when an equal stat may be believed, which files are read again all the same.
+Knows nothing of: the disk, where the cache is kept, its bytes.
 Invariants: 1. the cache is disposable: whatever is wrong with its bytes makes it empty, never wrong. 2. a file touched
     within two seconds of being read is not believed: it may have been written again within one tick of its file
     system's clock. 3. every file's turn to be read again comes, longest unread first.
@@ -10,32 +10,15 @@ See: docs/consistency.md (fingerprints).
 """
 
 import heapq
-import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-import numpy as np
-
-from indexerd.digests import fast_digest
 from indexerd.model import ContentHash, SourcePath
 from indexerd.ports import SourceStat
+from indexerd.sync.saved import RACY_NS, Row, SavedFingerprints, decode, encode
 
-# FAT keeps time in steps of two seconds, the coarsest in use.
-RACY_NS = 2_000_000_000
-
-_MAGIC = b"IDXFP\x00\x00\x02"
-# The fastest level: 40,742 fingerprints take 2.0 MB instead of 4.8, in 45 ms when written and 12 ms when read
-# (2026-11-30); better ones save 2 % more.
-_ZLIB_LEVEL = 1
-_DIGEST_BYTES = 16
-_HASH_BYTES = 32
-# Devices and inodes use all 64 bits; times may lie before 1970.
-_KINDS = ("<u8", "<u8", "<i8", "<i8", "<i8", "<i8")
-_COLUMNS = len(_KINDS)
 # So many files are written down in a millisecond.
 _PORTION = 500
-
-_Row = tuple[tuple[int, ...], ContentHash, int]
 
 
 class Fingerprint(NamedTuple):
@@ -70,7 +53,7 @@ class FingerprintCache:
 
     def __init__(self) -> None:
         # Plain tuples in the order of `Fingerprint`: a cache of 40,000 files is made from its bytes at each start.
-        self._known: dict[SourcePath, _Row] = {}
+        self._known: dict[SourcePath, Row] = {}
         self.sampled_ns = 0
         self._mounts: frozenset[SourcePath] = frozenset()
         # Also while it is empty: the file says that a sync came to its end here.
@@ -165,51 +148,23 @@ class FingerprintCache:
             paths: The files to write down, as far as they are known, in this order; None for all.
             pause: Called after each portion: all at once would hold up every thread for a tenth of a second.
         """
-        columns: list[list[bytes]] = [[] for _ in _KINDS]
-        hashes: list[bytes] = []
-        names: list[bytes] = []
         paths = sorted(self._known) if paths is None else paths
-        for start in range(0, len(paths), _PORTION):
-            known = {
-                path: row for path in paths[start : start + _PORTION] if (row := self._known.get(path)) is not None
-            }
-            numbers = zip(*((*row[0], row[2]) for row in known.values()), strict=True)
-            for column, part, kind in zip(columns, numbers, _KINDS, strict=False):
-                column.append(np.array(part, kind).tobytes())
-            hashes.extend(row[1] for row in known.values())
-            # Each name ends with a line end, since an unprefixed root that is a mount has the empty path.
-            names.append("".join(f"{path}\n" for path in known).encode())
-            pause()
-        mounts = "".join(f"{path}\n" for path in sorted(self.mounts)).encode()
-        header = np.array([len(hashes), sum(map(len, names)), len(mounts), self.sampled_ns], "<u8")
-        body = b"".join((header.tobytes(), *map(b"".join, columns), *hashes, *names, mounts))
-        packed = zlib.compress(body, _ZLIB_LEVEL)
-        return _MAGIC + fast_digest(packed) + packed
+        portions = (
+            {path: row for path in paths[start : start + _PORTION] if (row := self._known.get(path)) is not None}
+            for start in range(0, len(paths), _PORTION)
+        )
+        return encode(portions, self._mounts, self.sampled_ns, pause)
 
     @classmethod
     def decode(cls, data: bytes | memoryview) -> "FingerprintCache":
         """Read a cache; an empty one if a single byte is not as it was written."""
-        cache = cls()
-        start = len(_MAGIC) + _DIGEST_BYTES
-        packed = data[start:]
-        if bytes(data[:start]) != _MAGIC + fast_digest(packed):
-            return cache
-        try:
-            cache._fill(zlib.decompress(packed))
-        except (ValueError, zlib.error):
-            return cls()
-        cache.unsaved = False
-        return cache
+        return cls.of(decode(data))
 
-    def _fill(self, body: bytes) -> None:
-        count, name_bytes, mount_bytes, self.sampled_ns = np.frombuffer(body, "<u8", 4).tolist()
-        at = 4 * 8
-        columns = [np.frombuffer(body, kind, count, at + n * count * 8).tolist() for n, kind in enumerate(_KINDS)]
-        at += _COLUMNS * count * 8
-        hashes = np.frombuffer(body, f"V{_HASH_BYTES}", count, at).tolist()
-        at += _HASH_BYTES * count
-        names = body[at : at + name_bytes].decode().split("\n")[:-1]
-        mounts = body[at + name_bytes : at + name_bytes + mount_bytes].decode().split("\n")[:-1]
-        rows = zip(zip(*columns[:5], strict=True), hashes, columns[5], strict=True)
-        self._known = dict(zip(map(SourcePath, names), rows, strict=True))
-        self._mounts = frozenset(map(SourcePath, mounts))
+    @classmethod
+    def of(cls, saved: SavedFingerprints | None) -> "FingerprintCache":
+        """Make a cache of what was written down; an empty one of nothing."""
+        cache = cls()
+        if saved is not None:
+            cache._known = dict(saved.rows())
+            cache._mounts, cache.sampled_ns, cache.unsaved = saved.mounts, saved.sampled_ns, False
+        return cache

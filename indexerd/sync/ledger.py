@@ -14,13 +14,16 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from indexerd.model import ContentHash, SourcePath
 from indexerd.ports import SourceStat
 from indexerd.store import Snapshot
+from indexerd.store.segment import Segment
 from indexerd.sync.fingerprint import FingerprintCache
 from indexerd.sync.look import UNKNOWN_DEVICE, Look, Place, RootState
 from indexerd.sync.plan import SyncPlan, next_places
+from indexerd.sync.saved import SavedFingerprints, documents_digest
 
 _HASH = np.dtype("V32")
 
@@ -51,15 +54,42 @@ class Known:
 class Ledger:
     """The indexed documents by path, with the cache of fingerprints beside them."""
 
-    def __init__(self, known: Callable[[], Known]) -> None:
-        """`known` returns the same value each time; asked for when first needed, since a large one takes its time."""
-        self._known = known
+    def __init__(
+        self, known: Callable[[], Known], saved: Callable[[], SavedFingerprints | None] = lambda: None
+    ) -> None:
+        """Make a ledger that has asked for nothing yet, since what is large takes its time.
+
+        Args:
+            known: Returns the same value each time; asked when first needed.
+            saved: Returns what was written down of just the documents that are indexed, or nothing; the same each time.
+        """
+        self._make, self._saved = known, saved
+        self._made: Known | None = None
         self._places: Mapping[SourcePath, Place] | None = None
         self.roots: dict[str, RootState] = {}
         self.held_paths: frozenset[SourcePath] = frozenset()
         self._held: Mapping[SourcePath, str] = MappingProxyType({})
         self.skipped: Mapping[SourcePath, str] = MappingProxyType({})
         self._unusable: dict[SourcePath, tuple[SourceStat, str]] = {}
+
+    def _known(self) -> Known:
+        if self._made is None:
+            self._made, self._saved = self._make(), lambda: None
+        return self._made
+
+    def make(self) -> None:
+        """Have the documents at hand one by one, as the first change needs them."""
+        self._known()
+
+    @property
+    def is_made(self) -> bool:
+        """Whether documents were asked for one by one: until then nothing has changed since the last run."""
+        return self._made is not None
+
+    def doubted(self, files: Mapping[SourcePath, SourceStat]) -> list[SourcePath] | None:
+        """Return which of all files that there are must be read; None where that is to be decided file by file."""
+        saved = self._saved()
+        return None if saved is None else saved.doubted(files)
 
     @property
     def _indexed(self) -> dict[SourcePath, ContentHash]:
@@ -74,7 +104,9 @@ class Ledger:
     def places(self) -> Mapping[SourcePath, Place]:
         """Return the roots and mount points as they were last seen."""
         if self._places is None:
-            self._places = {mount: Place(UNKNOWN_DEVICE, mount=True) for mount in self.cache.mounts}
+            saved = self._saved()
+            mounts = self.cache.mounts if saved is None else saved.mounts
+            self._places = {mount: Place(UNKNOWN_DEVICE, mount=True) for mount in mounts}
         return self._places
 
     def __len__(self) -> int:
@@ -121,7 +153,9 @@ class Ledger:
         """Take in what a look found beside the files to read: roots, mounts, what is skipped and held."""
         self._places = next_places(self.places, look, plan.held)
         self.roots.update(look.roots)
-        self.cache.mounts = frozenset(path for path, place in self._places.items() if place.mount)
+        saved, mounts = self._saved(), frozenset(path for path, place in self._places.items() if place.mount)
+        if saved is None or saved.mounts != mounts:
+            self.cache.mounts = mounts
         self.held = _replaced(self.held, look.scope, plan.held)
         skipped = {entry.source_path: entry.reason for entry in plan.skipped}
         # A file known to be unusable is not read again while it stays as it is; it stays on the list.
@@ -216,12 +250,26 @@ def is_within(path: SourcePath, scope: Collection[SourcePath]) -> bool:
     return False
 
 
+def saved_of(snapshot: Snapshot, saved: SavedFingerprints | None) -> SavedFingerprints | None:
+    """Return what was written down if it speaks of just the living documents and their versions; else nothing."""
+    if saved is None or len(saved.hashes) != snapshot.document_count:
+        return None
+    living = [(live.data, np.flatnonzero(live.live)) for live in snapshot.segments]
+    keys = np.concatenate([np.asarray(data.path_keys)[at] for data, at in living] or [np.empty(0, np.uint64)])
+    hashes = np.concatenate([_hashes(data, at) for data, at in living] or [np.empty(0, _HASH)])
+    return saved if documents_digest(keys.astype(np.uint64), hashes) == saved.documents else None
+
+
 def documents_of(snapshot: Snapshot) -> Iterator[tuple[SourcePath, ContentHash]]:
     """Yield every living document with its hash, in no order."""
     for live in snapshot.segments:
         indexes = np.flatnonzero(live.live)
         paths = live.data.path_table.table.slices(indexes)
-        hashes = np.ascontiguousarray(np.asarray(live.data.content_hashes)[indexes]).view(_HASH).ravel().tolist()
+        hashes = _hashes(live.data, indexes).tolist()
         yield from (
             (SourcePath(str(path, "utf-8")), ContentHash(known)) for path, known in zip(paths, hashes, strict=True)
         )
+
+
+def _hashes(segment: Segment, indexes: npt.NDArray[np.intp]) -> npt.NDArray[np.void]:
+    return np.ascontiguousarray(np.asarray(segment.content_hashes)[indexes]).view(_HASH).ravel()

@@ -374,7 +374,7 @@ class SyncLoop:
             durable=snapshot.durable,
             added=added,
             updated=updated,
-            unchanged=max(len(ledger) - added - updated, 0),
+            unchanged=max(snapshot.document_count - added - updated, 0),
             deleted=total.deleted - before.deleted,
             skipped=named({**ledger.skipped, **away}.items()),
             held=named(ledger.held.items()),

@@ -2,8 +2,8 @@
 
 Owns: its name, and that a failure to write it is no failure of the sync.
 Knows nothing of: what a fingerprint means.
-Invariants: 1. whatever is in the file, loading gives a usable cache. 2. the old file stays until the new one is whole.
-    3. what was dropped does not come back: a save under way ends before it.
+Invariants: 1. whatever is in the file, loading gives fingerprints that are right, or none. 2. the old file stays until
+    the new one is whole. 3. what was dropped does not come back: a save under way ends before it.
 Purity: shell (the state directory, through the port; threads share it).
 See: docs/on-disk-format.md (files).
 """
@@ -15,7 +15,11 @@ from collections.abc import Callable, Sequence
 
 from indexerd.model import SourcePath
 from indexerd.ports import StoreFilesystem
+from indexerd.store import Snapshot
+from indexerd.sync.deferred import Deferred
 from indexerd.sync.fingerprint import FingerprintCache
+from indexerd.sync.ledger import Known, Ledger, documents_of, saved_of
+from indexerd.sync.saved import SavedFingerprints, decode
 
 _log = logging.getLogger(__name__)
 
@@ -23,14 +27,23 @@ FILE_NAME = "fingerprints"
 _NEW_NAME = "fingerprints.new"
 
 
-def load_cache(fs: StoreFilesystem | None) -> FingerprintCache:
-    """Return the cache on disk, or an empty one: then every file is read once."""
+def load_saved(fs: StoreFilesystem | None) -> SavedFingerprints | None:
+    """Return the fingerprints on disk, or nothing: then every file is read once."""
     if fs is None:
-        return FingerprintCache()
+        return None
     try:
-        return FingerprintCache.decode(fs.read(FILE_NAME))
+        return decode(fs.read(FILE_NAME))
     except OSError:
-        return FingerprintCache()
+        return None
+
+
+def load_ledger(snapshot: Snapshot, fs: StoreFilesystem | None) -> Ledger:
+    """Return what is known of a snapshot's documents; the file is read when that is first needed."""
+    saved = Deferred(lambda: load_saved(fs))
+    return Ledger(
+        Deferred(lambda: Known(documents_of(snapshot), FingerprintCache.of(saved()))),
+        Deferred(lambda: saved_of(snapshot, saved())),
+    )
 
 
 class SavedCache:

@@ -69,6 +69,27 @@ def plan(  # noqa: PLR0913 -- the six things a decision depends on, all by name
     )
 
 
+def plan_quietly(
+    *, look: Look, doubted: Collection[SourcePath], roots: Sequence[Root], sample: Collection[SourcePath]
+) -> SyncPlan:
+    """Decide as `plan` does where the files of a look at everything are just the indexed documents.
+
+    Args:
+        look: What was seen.
+        doubted: The files whose fingerprint is not believed.
+        roots: The configured roots.
+        sample: Files to read again though their fingerprint is believed.
+    """
+    read = frozenset(doubted).union(path for path in sample if path in look.files)
+    return SyncPlan(
+        read=_newest_first(list(read), look.files),
+        tombstones=(),
+        held={},
+        unchanged=tuple(path for path in look.files if path not in read) if read else tuple(look.files),
+        skipped=(*look.skipped, *_unseen(look, (), roots)),
+    )
+
+
 def _unseen(look: Look, held: Collection[SourcePath], roots: Sequence[Root]) -> Iterator[Skipped]:
     """Yield what could not be looked at and holds no known document: nothing is held, and yet something is missed.
 

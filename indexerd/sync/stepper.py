@@ -22,9 +22,7 @@ from indexerd.ports import Clock, Sources, StoreFilesystem
 from indexerd.store import Snapshot, Store
 from indexerd.sync.bulk import Bulk
 from indexerd.sync.cycle import Cycle
-from indexerd.sync.deferred import Deferred
-from indexerd.sync.ledger import Known, Ledger, documents_of
-from indexerd.sync.memory import SavedCache, load_cache
+from indexerd.sync.memory import SavedCache, load_ledger
 from indexerd.sync.options import SyncOptions
 from indexerd.sync.pending import HURRIED, NOBODY, Batch, Hint, Pending, Writing
 from indexerd.sync.problems import Standing
@@ -88,7 +86,7 @@ class Stepper:
         )
         snapshot = store.snapshot()
         # Not now: whoever asks in the meantime is answered from the store, and a large index takes a while to list.
-        self.ledger = Ledger(Deferred(lambda: Known(documents_of(snapshot), load_cache(fs))))
+        self.ledger = load_ledger(snapshot, fs)
         brief = Brief(self.roots, options.max_file_bytes, settings)
         self.writer = Writer(
             cycle=Cycle(
@@ -239,9 +237,10 @@ class Stepper:
 
     def do_besides(self, pause: Callable[[], object]) -> None:
         """Make ready what the first save would wait for, and write the fingerprints down: called by another thread."""
-        if not self._is_ready:
+        if not self._is_ready and self.reconciled_at is not None:
             self._is_ready = True
             make_ready(self.writer.cycle.settings)
+            self.ledger.make()
         with self.lock:
             due = self.save_due()
         if due:
@@ -251,7 +250,8 @@ class Stepper:
         """Write the fingerprints down, if there is anything new; while others step, with a pause now and then."""
         if self._unsaved:
             self._unsaved = False
-            self._saved.save(self.ledger.cache, self.ledger.paths(), pause)
+            if self.ledger.is_made:
+                self._saved.save(self.ledger.cache, self.ledger.paths(), pause)
 
     def drop_saved(self) -> None:
         """Remove the fingerprints on disk; the next save writes them anew. Raises `OSError` if they are still there."""

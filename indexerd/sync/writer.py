@@ -20,10 +20,10 @@ from indexerd.naming import source_path
 from indexerd.sync.apply import Draft, Tally
 from indexerd.sync.bulk import Bulk, Sized
 from indexerd.sync.cycle import Cycle, Work
-from indexerd.sync.fingerprint import RACY_NS
 from indexerd.sync.pending import HURRIED, LONGEST, NOBODY, Batch, Taken, Writing
 from indexerd.sync.reading import Slice, Wanted, read_slice
 from indexerd.sync.repair import Reads, Repaired, holds, repair
+from indexerd.sync.saved import RACY_NS
 from indexerd.sync.status import Progress
 from indexerd.sync.upkeep import malloc_trim
 
@@ -249,6 +249,8 @@ class Writer:
     def take_recent(self) -> list[SourcePath]:
         """Return the files read since the last call whose stat is too fresh to be believed; each is returned once."""
         recent, self._recent = self._recent, set()
+        if not recent:
+            return []
         cache, indexed = self.cycle.ledger.cache, self.cycle.ledger.indexed
         return cache.doubted(sorted(path for path in recent if path in indexed), indexed)
 

@@ -18,9 +18,10 @@ from indexerd.sources import SourceTree
 from indexerd.store import open_reader
 from indexerd.store.fsio import RealStoreFilesystem
 from indexerd.store.snapshot import empty_snapshot
+from indexerd.sync.fingerprint import FingerprintCache
 from indexerd.sync.ledger import documents_of
 from indexerd.sync.look import UNKNOWN_DEVICE, Place
-from indexerd.sync.memory import load_cache
+from indexerd.sync.memory import load_saved
 from indexerd.sync.plan import plan
 from indexerd.sync.reading import is_binary
 from indexerd.sync.status import Named
@@ -47,7 +48,7 @@ def look_once(config: Config) -> Unsearchable:
     """
     fs = RealStoreFilesystem.open_directory(config.state_dir, create=False)
     try:
-        snapshot, cache = open_reader(fs) or empty_snapshot(), load_cache(fs)
+        snapshot, cache = open_reader(fs) or empty_snapshot(), FingerprintCache.of(load_saved(fs))
     finally:
         fs.close()
     roots, indexed = formed_roots(config), dict(documents_of(snapshot))

@@ -7,6 +7,7 @@ import contextlib
 import os
 import shutil
 import signal
+import stat
 from pathlib import Path
 
 import pytest
@@ -105,12 +106,14 @@ class Drill:
         away.rename(self.notes.root)
 
     def kill(self) -> None:
+        is_known = self.notes.status()["generation"] > 0
         self.notes.daemon.end(signal.SIGKILL)
-        self._while_down()
+        self._while_down(is_known=is_known)
 
     def restart(self) -> None:
+        is_known = self.notes.status()["generation"] > 0
         assert self.notes.daemon.end() == 0
-        self._while_down()
+        self._while_down(is_known=is_known)
 
     def settings(self) -> None:
         """Start again with another chunk size: everything is redone."""
@@ -123,10 +126,11 @@ class Drill:
     def hang_up(self) -> None:
         self.notes.daemon.process.send_signal(signal.SIGHUP)
 
-    def _while_down(self) -> None:
+    def _while_down(self, *, is_known: bool) -> None:
         if self.choose.random() < 0.7:
             self.burst()
-        if not os.access(self.notes.root, os.R_OK):
+        # A root that was never indexed and cannot be read is a mistake, and no daemon starts with it.
+        if not is_known and not self.notes.root.stat().st_mode & stat.S_IRUSR:
             self.open_again()
         self.start()
 

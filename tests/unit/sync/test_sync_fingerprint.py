@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from indexerd.digests import content_hash
 from indexerd.model import SourcePath
 from indexerd.ports import SourceStat
-from indexerd.sync.fingerprint import RACY_NS, FingerprintCache, is_racy
+from indexerd.sync.fingerprint import FingerprintCache, is_racy
+from indexerd.sync.saved import RACY_NS
 
 NOW = 1_700_000_000_000_000_000
 OLD = SourceStat(dev=1, ino=2, size=3, mtime_ns=NOW - 10**12, ctime_ns=NOW - 10**12)
