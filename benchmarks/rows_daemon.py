@@ -35,11 +35,19 @@ def run(*words: object) -> None:
     subprocess.run([*PROGRAM, *map(str, words)], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
+def leave_index(root: Path, place: Path) -> None:
+    """Have a daemon index a root, come to rest and end: its segments are merged then."""
+    daemon = Daemon(root, place)
+    daemon.wait_current()
+    daemon.wait_at_rest()
+    daemon.stop()
+
+
 def row_unchanged(files, place):
-    """Nothing changed: a cold `sync` beside a bare walk with stat."""
+    """Nothing changed: a cold `sync` beside a bare walk with stat, on an index that a daemon has left."""
     root, state = place / "root", place / "state"
     corpus.write(root, files)
-    run("sync", root, "--state-dir", state)
+    leave_index(root, place)
     taken = interleaved(
         {
             "ours": lambda: run("sync", root, "--state-dir", state),
@@ -57,10 +65,10 @@ def row_unchanged(files, place):
 
 
 def row_start(files, place):
-    """Start on an existing index to the first answer, beyond Python and numpy."""
+    """Start on an index that a daemon has left, at rest, to the first answer, beyond Python and numpy."""
     root = place / "root"
     corpus.write(root, files)
-    run("sync", root, "--state-dir", place / "state")
+    leave_index(root, place)
     taken = []
     for _ in range(5):
         daemon = Daemon(root, place)
