@@ -486,7 +486,7 @@ def test_a_name_that_is_no_text_can_be_typed_as_it_is(watched):
 
 def test_lines_that_are_written_wrongly_are_told_how(asked):
     """What looks like lines and is none gets the form of a citation."""
-    for lines_typed in ("#L3", "#L9-L3", "#3-4"):
+    for lines_typed in ("#L0", "#L9-L3", "#3-4"):
         assert b"lines are written path#L12-L18" in asked.run("show", f"setup.md{lines_typed}").stderr
 
 
