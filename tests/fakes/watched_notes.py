@@ -11,6 +11,7 @@ from indexerd.model import Root, Settings, parse_citation
 from indexerd.store import open_reader
 from indexerd.store.dump import canonical_digest
 from indexerd.store.fsio import RealStoreFilesystem
+from indexerd.store.snapshot import empty_snapshot
 from tests.fakes.daemon_process import PATIENCE_SECONDS, DaemonProcess, wait_for
 from tests.fakes.sync_rig import Rig
 
@@ -97,8 +98,9 @@ class Notes:
         return rows
 
     def digest(self) -> str:
-        """Return the digest of what is published, as another process reads it."""
-        return canonical_digest(open_reader(RealStoreFilesystem.open_directory(self.daemon.state, create=False)))
+        """Return the digest of what is published, as another process reads it: of nothing, if nothing ever was."""
+        found = open_reader(RealStoreFilesystem.open_directory(self.daemon.state, create=False))
+        return canonical_digest(found or empty_snapshot())
 
     def scratch_digest(self) -> str:
         """Return the digest of an index that is made from nothing now."""
