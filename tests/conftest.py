@@ -1,10 +1,15 @@
 """Options and fixtures that several folders share, and the count of what was skipped."""
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+# Begun in the background by a shell, the tests would ignore Ctrl-C, and so would each program that they start.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # How long an example takes, or takes to be made, depends on what else the machine does: no reason to fail. The same
 # examples each time: what is red is red again. The large run looks for others.
