@@ -237,9 +237,10 @@ class Stepper:
 
     def do_besides(self, pause: Callable[[], object]) -> None:
         """Make ready what the first save would wait for, and write the fingerprints down: called by another thread."""
-        if not self._is_ready and self.reconciled_at is not None:
+        if not self._is_ready:
             self._is_ready = True
             make_ready(self.writer.cycle.settings)
+        elif self.reconciled_at is not None:
             self.ledger.make()
         with self.lock:
             due = self.save_due()
@@ -248,10 +249,9 @@ class Stepper:
 
     def save(self, pause: Callable[[], object] = lambda: None) -> None:
         """Write the fingerprints down, if there is anything new; while others step, with a pause now and then."""
-        if self._unsaved:
-            self._unsaved = False
-            if self.ledger.is_made:
-                self._saved.save(self.ledger.cache, self.ledger.paths(), pause)
+        changed, self._unsaved = self._unsaved and self.ledger.is_made, False
+        if changed:
+            self._saved.save(self.ledger.cache, self.ledger.paths(), pause)
 
     def drop_saved(self) -> None:
         """Remove the fingerprints on disk; the next save writes them anew. Raises `OSError` if they are still there."""
