@@ -27,6 +27,8 @@ _HEAD = b'{"jsonrpc":"2.0","id":1,"result":'
 
 def main() -> None:
     """Run the command line and leave with its exit status."""
+    # The linear algebra of numpy, of which nothing is used, starts threads that spin for 0.1 s of a processor each.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     if sys.argv[1:2] == ["query"]:
         status = fast_query(sys.argv[2:])
         if status is not None:

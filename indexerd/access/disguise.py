@@ -78,8 +78,8 @@ def suspects(texts: Sequence[str]) -> list[int]:
     before, behind = kinds[:-1], kinds[1:]
     mixed = (((before >> 1) & behind) | (before & (behind >> 1))) & np.uint8(_FOREIGN_KIND)
     found = np.concatenate((np.flatnonzero(kinds & np.uint8(_MARK_KIND)), np.flatnonzero(mixed)))
-    places = np.unique(np.searchsorted(starts, found, side="right") - 1)
-    return [numbers[place] for place in places.tolist()]
+    places = set((np.searchsorted(starts, found, side="right") - 1).tolist())
+    return [numbers[place] for place in sorted(places)]
 
 
 # A Latin letter beside a foreign one makes a text suspect: their bits stand side by side.

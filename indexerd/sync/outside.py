@@ -42,7 +42,13 @@ class OutsideRules:
     They are asked for, not watched: they may lie in folders that are not there yet, or in busy ones.
     """
 
-    def __init__(self, roots: Iterable[Root], files_of: Callable[[Root], Iterable[bytes]], clock: Clock) -> None:
+    def __init__(
+        self,
+        roots: Iterable[Root],
+        files_of: Callable[[Root], Iterable[bytes]],
+        clock: Clock,
+        met_in: Callable[[Root], frozenset[bytes]] = lambda _: frozenset(),
+    ) -> None:
         """Look at the files; whoever reads the rules afterwards is told of each change since.
 
         Args:
@@ -50,10 +56,14 @@ class OutsideRules:
             files_of: Returns the files for a root, whether they exist or not. May raise `OSError`: then the root counts
                 as changed as soon as it does not.
             clock: Time.
+            met_in: Returns the folders that looks into a root have met and that make `files_of` return more files. A
+                root where these are others than before counts as changed: what the look read may have been written
+                between that and the first stat here.
         """
-        self._files_of, self._clock = files_of, clock
+        self._files_of, self._clock, self._met_in = files_of, clock, met_in
         self._seen: dict[bytes, _Seen] = {}
         self._files: dict[Root, frozenset[bytes] | None] = dict.fromkeys(roots)
+        self._met: dict[Root, frozenset[bytes]] = {}
         for root in self._files:
             self._learn(root)
 
@@ -61,11 +71,12 @@ class OutsideRules:
         """Return the roots of whose files any changed since the last call, or might have."""
         moved = {path for path, before in tuple(self._seen.items()) if self._differs(path, before)}
         found = [root for root, files in self._files.items() if files is None or not moved.isdisjoint(files)]
+        found += [root for root, met in self._met.items() if root not in found and met != self._met_in(root)]
         return [root for root in found if self._learn(root)]
 
     def _learn(self, root: Root) -> bool:
         """Find out which files there are for a root and what they are now; return whether that could be done."""
-        self._files[root] = None
+        self._files[root], self._met[root] = None, self._met_in(root)
         try:
             files = frozenset(self._files_of(root))
             for _ in range(_ATTEMPTS):

@@ -43,7 +43,10 @@ _NOTHING: Mapping[SourcePath, Place] = {}
 
 
 class Scanner:
-    """Looks at a fixed set of roots. Holds nothing between two looks, so it may be used from any thread."""
+    """Looks at a fixed set of roots; may be used from any thread.
+
+    Between two looks it holds nothing but which folders below a root have rules elsewhere, see `ruled_elsewhere`.
+    """
 
     def __init__(
         self,
@@ -69,6 +72,8 @@ class Scanner:
         self._max_file_bytes = max_file_bytes
         self._own_paths = tuple(os.fsencode(path) for path in own_paths)
         self._git_user = git_user
+        # Replaced, never changed: read by other threads.
+        self._ruled_elsewhere: dict[Root, frozenset[bytes]] = {}
 
     def scan(
         self,
@@ -90,6 +95,10 @@ class Scanner:
                 walk.whole(rules)
                 looks.append(walk.result())
         return merge_looks(looks)
+
+    def ruled_elsewhere(self, root: Root) -> frozenset[bytes]:
+        """Return the tops of repositories below a root, as met so far, for which git keeps rules in another place."""
+        return self._ruled_elsewhere.get(root, frozenset())
 
     def look(
         self,
@@ -142,6 +151,8 @@ class Scanner:
         top = (*above, real)[0]
         files = {_in(folder, IGNORE_FILES[0]) for folder in above} | {exclude_file_of(top)}
         files.update(_in(folder, b".git") for folder in up_to_repository(real))
+        for inner in (_in(real, relative) for relative in self.ruled_elsewhere(root)):
+            files |= {_in(inner, b".git"), exclude_file_of(inner)}
         return frozenset(files.union(self._git_user.ignore_files(top) if self._git_user is not None else ()))
 
     @contextmanager
@@ -155,9 +166,13 @@ class Scanner:
             if is_open and entering is not None:
                 # Its rules are read now: what comes to them later is to make an event.
                 entering(root, b"")
-            yield Walk(standing, self._max_file_bytes, entering), self._rules(standing) if is_open else None
+            walk = Walk(standing, self._max_file_bytes, self._note_ruled_elsewhere, entering)
+            yield walk, self._rules(standing) if is_open else None
         finally:
             standing.close()
+
+    def _note_ruled_elsewhere(self, root: Root, relative: bytes) -> None:
+        self._ruled_elsewhere[root] = self.ruled_elsewhere(root) | {relative}
 
     def _rules(self, standing: Standing) -> FolderRules | None:
         options = self._options[standing.root.label]

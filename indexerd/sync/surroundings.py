@@ -79,6 +79,15 @@ class GitUser(NamedTuple):
         return named
 
 
+def keeps_rules_elsewhere(folder_fd: int) -> bool:
+    """Whether the `.git` of a repository's top is no folder: a worktree's file, a submodule's, a link."""
+    try:
+        found = os.stat(b".git", dir_fd=folder_fd, follow_symlinks=False)
+    except OSError:
+        return False
+    return not stat_bits.S_ISDIR(found.st_mode)
+
+
 def rules_everywhere(user: GitUser | None, top: bytes = b"") -> bytes:
     """Return what a user has git ignore in all repositories, or in the one whose top this is."""
     return read_own_file(user.ignore_files(top)[0]) if user is not None else b""

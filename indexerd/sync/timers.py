@@ -45,7 +45,10 @@ class Timers:
         self._timetable, self._pending, self._cycle, self._watching = timetable, pending, cycle, watching
         self._wake = wake
         self._identities = RootIdentities(root.path for root in cycle.roots)
-        self._outside = OutsideRules(cycle.roots, cycle.scanner.outside_rule_files, cycle.clock)
+        scanner = cycle.scanner
+        self._outside = OutsideRules(
+            cycle.roots, scanner.outside_rule_files, cycle.clock, met_in=scanner.ruled_elsewhere
+        )
 
     def check_roots(self, now: float) -> bool:
         """Note the roots that are not the folders they were, or ruled otherwise from outside; return whether any is."""

@@ -22,7 +22,14 @@ from indexerd.sources import error_name, open_folder_beneath, raise_shortage, st
 from indexerd.sync.ignore import CACHE_TAG, EXCLUDE_FILE, IGNORE_FILES, FolderRules
 from indexerd.sync.look import Held, Look, Skipped
 from indexerd.sync.standing import GONE, Standing
-from indexerd.sync.surroundings import is_repository, is_tagged_cache, place_of, read_exclude_file, read_rule_files
+from indexerd.sync.surroundings import (
+    is_repository,
+    is_tagged_cache,
+    keeps_rules_elsewhere,
+    place_of,
+    read_exclude_file,
+    read_rule_files,
+)
 
 Entering = Callable[[Root, bytes], None]
 
@@ -55,13 +62,23 @@ class _Inner(NamedTuple):
 class Walk:
     """One pass over parts of one root; collects what it sees and gives it as a `Look`."""
 
-    def __init__(self, standing: Standing, max_file_bytes: int, entering: Entering | None = None) -> None:
-        """See `Scanner.scan` for `entering`."""
+    def __init__(
+        self, standing: Standing, max_file_bytes: int, ruled_elsewhere: Entering, entering: Entering | None = None
+    ) -> None:
+        """Make a walk.
+
+        Args:
+            standing: The root.
+            max_file_bytes: Larger files are skipped.
+            ruled_elsewhere: Called with root and relative path of a repository's top whose `.git` is no folder, before
+                the rules are read that git keeps for it elsewhere.
+            entering: See `Scanner.scan`.
+        """
         self._standing = standing
         self._root = standing.root
         self._held = standing.held
         self._max_file_bytes = max_file_bytes
-        self._entering = entering
+        self._ruled_elsewhere, self._entering = ruled_elsewhere, entering
         self._scope: list[SourcePath] = []
         self._files: dict[SourcePath, SourceStat] = {}
         self._skipped: list[Skipped] = []
@@ -205,6 +222,8 @@ class Walk:
             # Of the folder for git's rules, which may not be there, and of the one that it would be made in.
             for folder in (b"/.git", b"/" + EXCLUDE_FILE.rpartition(b"/")[0]):
                 self._announce(inner.relative + folder)
+            if keeps_rules_elsewhere(fd):
+                self._ruled_elsewhere(self._root, inner.relative)
             files |= read_exclude_file(fd)
         rules = above.enter(inner.name, files, is_repository=is_top)
         return Folder(inner.relative, rules, place.dev)

@@ -272,6 +272,33 @@ def test_a_worktree_shares_the_rules_of_its_repository(tmp_path):
         assert rig.paths() == ["secret.md"]
 
 
+@pytest.mark.parametrize("inside", [True, False])
+def test_worktrees_below_a_root_follow_the_rules_of_their_repository(tmp_path, inside):
+    """Wherever the main repository lies, below the same root or outside: an edit of its rules acts at once."""
+    with Rig(tmp_path) as rig:
+        main = rig.root / "main" if inside else tmp_path / "main"
+        main.mkdir()
+        git = ("git", "-c", "user.name=n", "-c", "user.email=e", "-C", main)
+        for words in (("init", "-q"), ("commit", "-q", "--allow-empty", "-m", "x")):
+            subprocess.run([*git, *words], check=True, capture_output=True)
+        rig.write("plain.md", "text")
+        rig.start()
+        rig.settle()
+        subprocess.run([*git, "worktree", "add", "-q", rig.root / "deep" / "tree"], check=True, capture_output=True)
+        rig.write("deep/tree/one.md", "text")
+        rig.write("deep/tree/two.md", "text")
+
+        def seen(rules: str) -> list[str]:
+            (main / ".git/info/exclude").write_text(rules)
+            rig.settle()
+            return rig.paths()
+
+        assert seen("") == ["deep/tree/one.md", "deep/tree/two.md", "plain.md"]
+        assert seen("one.md\n") == ["deep/tree/two.md", "plain.md"]
+        assert seen("two.md\n") == ["deep/tree/one.md", "plain.md"]
+        assert rig.digest() == rig.scratch_digest(tmp_path / "scratch")
+
+
 def test_what_an_edited_rule_ignores_is_not_watched_any_more(tmp_path):
     """A folder that a new line ignores gives its watches back at once, one taken back in is watched again."""
     with Rig(tmp_path) as rig:

@@ -60,6 +60,17 @@ def test_a_file_in_a_folder_that_was_not_there_is_noticed(place):
     assert rules.changed() == [ONE]
 
 
+def test_files_that_a_look_has_met_are_asked_for_from_then_on(place):
+    """The root counts as changed once: between the look and the first stat the file may have been written."""
+    met: dict[Root, frozenset[bytes]] = {}
+    rules = OutsideRules([ONE, TWO], place.files_of, place.clock, met_in=lambda root: met.get(root, frozenset()))
+    met[ONE] = frozenset({b"worktree"})
+    place.names[ONE].append("elsewhere")
+    assert (rules.changed(), rules.changed()) == ([ONE], [])
+    place.write("elsewhere", "a")
+    assert (rules.changed(), rules.changed()) == ([ONE], [])
+
+
 def test_what_is_done_in_a_folder_is_no_change_of_it(place):
     """It is there or it is not."""
     (place.folder / "of-one").mkdir()
