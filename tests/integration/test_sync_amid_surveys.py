@@ -3,11 +3,13 @@
 import errno
 import os
 import random
+import threading
 
 import pytest
 
 from indexerd.sync.pending import Hint
-from tests.fakes.sync_rig import Rig
+from indexerd.sync.scan import Scanner
+from tests.fakes.sync_rig import PATIENCE_SECONDS, Rig
 
 FOLDERS, FILES = 12, 20
 
@@ -189,3 +191,18 @@ def test_whatever_happens_amid_surveys_the_index_is_that_of_a_fresh_start(rig, t
     for _ in range(3):
         walked(rig)
         assert rig.digest() == rig.scratch_digest(tmp_path / f"scratch{rig.generation()}")
+
+
+def test_what_the_first_save_needs_is_made_ready_while_the_first_scan_runs(tmp_path, monkeypatch):
+    """A save right after the start finds it there: it is not left until the scan is over."""
+    ready, in_time, scan = threading.Event(), [], Scanner.scan
+
+    def scan_when_ready(*args, **more):
+        in_time.append(ready.wait(PATIENCE_SECONDS))
+        return scan(*args, **more)
+
+    monkeypatch.setattr("indexerd.sync.stepper.make_ready", lambda _: ready.set())
+    monkeypatch.setattr(Scanner, "scan", scan_when_ready)
+    with Rig(tmp_path) as rig:
+        rig.start()
+    assert in_time[0]
