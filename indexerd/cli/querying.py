@@ -83,8 +83,11 @@ def make_asking(text: str, form: str, flags: Mapping[str, object]) -> Asking:
     given = [text, *(value for flag in flags.values() for value in _texts(flag))]
     if any("\x00" in value for value in given):
         raise RequestError("a query cannot hold a NUL character")
-    if any(map(is_undecodable, given)):
-        raise RequestError("what was typed is no UTF-8 text: only such text can be searched for")
+    odd = next(filter(is_undecodable, given), None)
+    if odd is not None:
+        raise RequestError(
+            f"{escape(odd)} is no UTF-8 text: search for such text, and write names as `documents` spells them"
+        )
     asking = Asking()
     asking.text, asking.format = text, form
     for name, value in flags.items():

@@ -152,3 +152,10 @@ def test_flags_that_leave_documents_out_are_known_as_such():
     """Only with them may words that were not found be somewhere else."""
     assert not read_flags(["-n", "3", "--role", "r", "x"]).is_narrowed
     assert all(read_flags([*flag, "x"]).is_narrowed for flag in (["--tag", "a"], ["-g", "*"], ["--since", "7d"]))
+
+
+@pytest.mark.parametrize(("text", "flags"), [("caf\udce9", {}), ("x", {"paths": ("caf\udce9",)})])
+def test_bytes_that_are_no_text_are_named_with_what_to_type_instead(text, flags):
+    """As a word they cannot be searched for; as a glob they stand for a name, which is spelled in text everywhere."""
+    with pytest.raises(RequestError, match=r"^caf\\xe9 is no UTF-8 text: .* names as `documents` spells them$"):
+        querying.make_asking(text, "people", flags)
