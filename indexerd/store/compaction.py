@@ -12,7 +12,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from indexerd.errors import CorruptionError
+from indexerd.errors import CorruptionError, StoreError
 from indexerd.ports import Clock, StoreFilesystem
 from indexerd.store.healing import Healing
 from indexerd.store.layout import Kind
@@ -183,6 +183,7 @@ class Compaction:
         told = self._told(attempt, older, told)
         before = state.manifests[state.generation]
         manifest = manifest_of(before.generation, before.settings, parts, before.versions, erased=before.erased)
+        _check_equal(before, manifest)
         told[state.generation] = (manifest, write_manifest(self._staging, manifest))
         attempt.written.append(told[state.generation][1].name(Kind.MANIFEST))
         new = with_manifests(state, told, parts, durable=state.snapshot.durable)
@@ -194,6 +195,13 @@ class Compaction:
         # What is named from here on must not be removed, whatever fails.
         attempt.written = left
         return True
+
+
+def _check_equal(before: Manifest, after: Manifest) -> None:
+    """Hold a merge to what it promises: whatever went wrong in it, it must not be what the index is from here on."""
+    counts = [(one.documents, one.chunks, one.text_bytes) for one in (before, after)]
+    if counts[0] != counts[1]:
+        raise StoreError(f"a merge would have changed generation {before.generation} from {counts[0]} to {counts[1]}")
 
 
 def _older(state: State) -> dict[int, Manifest]:

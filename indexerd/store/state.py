@@ -8,14 +8,14 @@ Purity: pure.
 See: docs/consistency.md (commit).
 """
 
+import functools
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
-
 from indexerd.store.layout import Kind
 from indexerd.store.manifest import NO_GENERATION, FileRef, Manifest, Versions
-from indexerd.store.parts import Part, Stored, appended, join, kill, new_part, settled
+from indexerd.store.parts import Part, Stored, appended, join, kill, live_masks, new_part, settled
+from indexerd.store.segment import Segment
 from indexerd.store.slots import Change, KeptGeneration, KnownRoot, Slot
 from indexerd.store.snapshot import Snapshot, make_snapshot
 
@@ -146,52 +146,49 @@ def published(
 def merged_parts(parts: Sequence[Part], gone: Sequence[Stored], merged: Stored) -> tuple[Part, ...] | None:
     """Return the parts with one stored segment in place of a run of them; None if that run is no longer there.
 
-    Publishes may have come since the merge began: they only append, so the run is still one, but its last part may by
-    now be joined with later segments, and some of its documents may be overridden.
+    Publishes may have come since the merge began. They only append, so the run is still one; but its first part may by
+    now be joined with earlier segments, its last one with later ones, and some of its documents may be overridden.
 
     Args:
         parts: The parts now.
         gone: The run that was merged.
         merged: What it became.
     """
-    stored = [one for part in parts for one in part.stored]
-    names = [one.ref.file for one in stored]
+    names = [one.ref.file for part in parts for one in part.stored]
     first = names.index(gone[0].ref.file) if gone[0].ref.file in names else len(names)
     if names[first : first + len(gone)] != [one.ref.file for one in gone]:
         return None
-    before, crossing, after = _around(parts, first, first + len(gone))
-    part = new_part([merged], merged.data, np.ones(merged.data.document_count, dtype=np.bool_))
-    later = [one.data for one in crossing] + [other.view.data for other in after]
-    for data in later:
-        part = kill(part, data)
-    return settled((*before, part, *_rejoined(crossing, after), *after))
+    before, parted_before = _until(parts, first)
+    left_after, parted_after = _until(parts, first + len(gone))
+    after = parts[len(left_after) + bool(parted_after) :]
+    behind = parted_after and parts[len(left_after)].stored[len(parted_after) :]
+    later = [one.data for one in behind] + [part.view.data for part in after]
+    return settled(
+        (
+            *before,
+            *_as_one(parted_before, [merged.data, *later]),
+            *_as_one([merged], later),
+            *_as_one(behind, later[len(behind) :]),
+            *after,
+        )
+    )
 
 
-def _around(
-    parts: Sequence[Part], first: int, behind: int
-) -> tuple[tuple[Part, ...], tuple[Stored, ...], tuple[Part, ...]]:
-    """Return the parts before a run of stored segments, the segments of its last part behind it, the parts after."""
-    before: list[Part] = []
-    crossing: tuple[Stored, ...] = ()
-    after: list[Part] = []
-    place = 0
-    for part in parts:
-        end = place + len(part.stored)
-        if end <= first:
-            before.append(part)
-        elif place >= behind:
-            after.append(part)
-        elif end > behind:
-            crossing = part.stored[behind - place :]
-        place = end
-    return tuple(before), crossing, tuple(after)
+def _until(parts: Sequence[Part], number: int) -> tuple[Sequence[Part], Sequence[Stored]]:
+    """Return the parts made of the first stored segments alone, and those of them that share a part with later ones."""
+    for index, part in enumerate(parts):
+        if number < len(part.stored):
+            return parts[:index], part.stored[:number]
+        number -= len(part.stored)
+    return parts, ()
 
 
-def _rejoined(crossing: Sequence[Stored], after: Sequence[Part]) -> tuple[Part, ...]:
-    result: tuple[Part, ...] = grown((), crossing)
-    for other in after:
-        result = tuple(kill(part, other.view.data) for part in result)
-    return (join(result),) if len(result) > 1 else result
+def _as_one(stored: Sequence[Stored], later: Sequence[Segment]) -> tuple[Part, ...]:
+    """Return the part that neighbouring segments are seen as, without what later ones override; none for none."""
+    masks = live_masks([one.data for one in stored])
+    single = [new_part([one], one.data, mask) for one, mask in zip(stored, masks, strict=True)]
+    joined = [join(single)] if len(single) > 1 else single
+    return tuple(functools.reduce(kill, later, part) for part in joined)
 
 
 def with_manifests(

@@ -4,7 +4,7 @@ import errno
 
 import pytest
 
-from indexerd.errors import GenerationError, PublishConflictError
+from indexerd.errors import GenerationError, PublishConflictError, StoreError
 from indexerd.model import History, SourcePath
 from indexerd.store import Change, merging
 from indexerd.store.checkpoint import CHECKPOINT_SECONDS
@@ -267,6 +267,21 @@ def publishing_meanwhile(store, files):
         return merged
 
     return merge
+
+
+def test_a_merge_that_would_lose_a_document_is_not_committed(store, fs, monkeypatch):
+    """Whatever is wrong in it: the generation stays as it was, nothing is left behind, the error says what differs."""
+    monkeypatch.setattr(merging, "MAX_STORED", 3)
+    for number in range(6):
+        publish(store, {"a.md": f"version {number}\n", f"{number}.md": "x\n"})
+    before = content(store.snapshot())
+    store.collect()
+    files = fs.names()
+    monkeypatch.setattr("indexerd.store.compaction.merged_parts", lambda parts, gone, merged: parts[:-1])
+    with pytest.raises(StoreError, match=r"changed generation 6 from \(7, 7, \d+\) to \(0, 0, 0\)"):
+        store.merge_once()
+    assert content(store.snapshot()) == before == content(opened(killed_process(fs)).snapshot())
+    assert fs.names() == files
 
 
 def test_a_rebuild_during_a_merge_makes_the_merge_void(store, fs, monkeypatch):
