@@ -13,6 +13,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple, cast
 
 from indexerd.digests import digest_and_length
@@ -100,11 +101,16 @@ class MergeProcess:
 
 
 def main() -> None:
-    """Carry out the order on standard input; answer with what was made, or with what is damaged and how."""
+    """Carry out the order on standard input; answer with what was made, or with what is damaged and how.
+
+    Nothing is said where the daemon was killed meanwhile: half an order, or an answer that nobody reads.
+    """
     os.nice(_NICENESS)
-    directory, parent, order, targets = cast(
-        "tuple[str, int, tuple[Any, ...], list[str]]", unpack(sys.stdin.buffer.read(), _WHERE)
-    )
+    try:
+        said = unpack(sys.stdin.buffer.read(), _WHERE)
+    except CorruptionError:
+        return
+    directory, parent, order, targets = cast("tuple[str, int, tuple[Any, ...], list[str]]", said)
     made: Made = []
     damage: tuple[str, str] | None = None
     fs = RealStoreFilesystem.open_directory(directory, create=False)
@@ -113,7 +119,8 @@ def main() -> None:
             made.append(None if segment is None else _write(fs, target, segment, parent))
     except CorruptionError as error:
         damage = (error.where, error.detail)
-    sys.stdout.buffer.write(pack((made, damage)))
+    with suppress(BrokenPipeError):
+        os.write(sys.stdout.fileno(), pack((made, damage)))
 
 
 def _carried_out(fs: RealStoreFilesystem, order: Order) -> Iterator[Segment | None]:

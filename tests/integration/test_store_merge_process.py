@@ -1,6 +1,8 @@
 """A heavy merge is carried out by a process of its own, and one that fails is a merge that did not happen."""
 
 import os
+import subprocess
+import sys
 import threading
 
 import pytest
@@ -9,7 +11,9 @@ from indexerd.clock import SystemClock
 from indexerd.errors import CorruptionError
 from indexerd.model import History
 from indexerd.store import MergeProcess, compaction, merging, open_store
+from indexerd.store.codec import pack
 from indexerd.store.fsio import RealStoreFilesystem
+from indexerd.store.merge_process import _BOOT, Order
 from indexerd.store.verify import fsck
 from tests.fakes.daemon_process import wait_for
 from tests.fakes.small_stores import ROOTS, content, publish, rebuilt_content
@@ -140,3 +144,19 @@ def test_damage_is_named_and_never_merged(opened_in, tmp_path):
         store.merge_once()
     assert content(store.snapshot()) == rebuilt_content(expected)
     assert store._staging.staged() == frozenset()
+
+
+def test_a_process_whose_daemon_was_killed_says_nothing(opened_in, tmp_path):
+    """Half an order is no order, and an answer that nobody reads no error: a person would see either."""
+    store = opened_in("state")
+    filled(store)
+    names = [one.ref.name for one in store.snapshot().stored]
+    order = pack([str(tmp_path / "state"), 0, Order(names, [], True), ["target"]])
+    reading, writing = os.pipe()
+    os.close(reading)
+    for said in (order[: len(order) // 2], order):
+        ended = subprocess.run(
+            [sys.executable, "-c", _BOOT, *sys.path], input=said, stdout=writing, stderr=subprocess.PIPE, check=False
+        )
+        assert (ended.returncode, ended.stderr) == (0, b"")
+    os.close(writing)
