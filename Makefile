@@ -68,8 +68,8 @@ man: setup ## write the manual page anew, from the commands
 docs: setup ## run every command that README and docs show
 	@$(BIN)/python -m pytest tests/docs
 
-test-crash: setup ## the crash and fault sweeps, and the races for a link out of a root, at their large size
-	@INDEXERD_TEST_SIZE=large $(BIN)/python -m pytest tests/crash tests/unit/test_sources.py
+test-crash: setup ## the crash and fault sweeps, merges, and the races for a link out of a root, at their large size
+	@INDEXERD_TEST_SIZE=large $(BIN)/python -m pytest tests/crash tests/unit/test_sources.py tests/property/test_property_merges.py
 
 test-soak: setup ## random histories, and what nobody may infer, at their large size; with DATA=DIR each commit of real ones, too
 	@INDEXERD_TEST_SIZE=large INDEXERD_HISTORY_STEP=1 $(BIN)/python -m pytest tests/integration tests/property -m slow $(if $(DATA),--data "$(DATA)")
