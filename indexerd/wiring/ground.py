@@ -128,6 +128,10 @@ def _state_problems(config: Config) -> Iterator[str]:
 
 
 def _directory_problems(state_dir: str) -> Iterator[str]:
+    if Path(state_dir).is_symlink():
+        # Whoever may change the link would choose what is overwritten.
+        yield f"state directory {state_dir} is a link: name the folder that it leads to"
+        return
     try:
         found = Path(state_dir).stat()
     except FileNotFoundError:

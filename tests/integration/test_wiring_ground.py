@@ -92,6 +92,16 @@ def test_a_state_directory_that_is_a_file_is_refused(tmp_path, docs):
     assert "is not a folder" in problems(config(tmp_path, docs))[0]
 
 
+def test_a_state_directory_that_is_a_link_is_refused(tmp_path, docs):
+    """Wherever it leads, be it nowhere: the folder itself is to be named."""
+    (tmp_path / "elsewhere").mkdir(mode=0o700)
+    for target in ("elsewhere", "nowhere"):
+        (tmp_path / "state").symlink_to(target)
+        (problem,) = problems(config(tmp_path, docs))
+        assert problem.endswith("state is a link: name the folder that it leads to")
+        (tmp_path / "state").unlink()
+
+
 @pytest.mark.root
 @pytest.mark.skipif(os.getuid() != 0, reason="makes a directory of another user")
 def test_a_state_directory_of_another_user_is_refused(tmp_path, docs):
