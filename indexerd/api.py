@@ -13,11 +13,11 @@ from typing import Self
 
 from indexerd.analysis import known_language
 from indexerd.cli.place import Place, Selection, here
-from indexerd.cli.reaching import Backend, find_daemon, local_config, naming_holder, root_paths
+from indexerd.cli.reaching import Backend, find_daemon, holder_of, local_config, naming_holder, root_paths
 from indexerd.cli.syncing import plan_sync, require_roots
 from indexerd.client import Client
 from indexerd.config import Config, absolute, holds
-from indexerd.errors import RequestError, UnreachableError
+from indexerd.errors import RequestError, StoreLockedError, UnreachableError
 from indexerd.grounding.reporting import judged_pair
 
 Result = dict[str, object]
@@ -105,7 +105,13 @@ def open_index(root: str | None = None, *, profile: str = "", socket: str = "", 
     config = _config(path, selection, place)
     require_roots(config)
     with naming_holder(config):
-        backend, _ = open_fresh(config)
+        try:
+            backend, _ = open_fresh(config)
+        except StoreLockedError:
+            if (daemon := holder_of(config.state_dir)) is None:
+                raise
+            # It came while this process looked for one.
+            return Index(daemon)
     return Index(backend)
 
 

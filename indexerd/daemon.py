@@ -60,6 +60,7 @@ def run(  # noqa: PLR0913 - hooks of the command line and of the service manager
     watchdog_seconds: float | None = None,
     listen_fd: int | None = None,
     read_again: Callable[[], Config] | None = None,
+    in_vain: Callable[[], bool] = lambda: True,
 ) -> int:
     """Run the daemon of one profile until it is told to stop; return the exit status.
 
@@ -72,6 +73,7 @@ def run(  # noqa: PLR0913 - hooks of the command line and of the service manager
         watchdog_seconds: How long the service manager waits for a sign of life; None if it waits for none.
         listen_fd: A listening socket that the service manager opened.
         read_again: Reads the settings again at SIGHUP; None keeps them as they are.
+        in_vain: Tells whether it is of no use to wait for a process that keeps the store, see `open_daemon`.
 
     Raises:
         ConfigError: A root or the socket's place cannot be used; lists every problem.
@@ -85,7 +87,7 @@ def run(  # noqa: PLR0913 - hooks of the command line and of the service manager
     # Signals first: one that comes while the store is being opened must still end the daemon in order.
     with (
         mailbox.signals(),
-        _closing_after(open_daemon(config, stop=mailbox.stop, listen_fd=listen_fd), manager) as daemon,
+        _closing_after(open_daemon(config, stop=mailbox.stop, listen_fd=listen_fd, in_vain=in_vain), manager) as daemon,
     ):
         daemon.server.start()
         manager.say(READY=1, STATUS="building the index")

@@ -15,7 +15,15 @@ from typing import Literal
 
 from indexerd.cli.place import Place, Selection
 from indexerd.cli.printing import count, escape, write
-from indexerd.cli.reaching import Backend, Result, find_daemon, local_config, naming_holder, reach_daemon
+from indexerd.cli.reaching import (
+    Backend,
+    Result,
+    find_daemon,
+    holder_of,
+    local_config,
+    naming_holder,
+    reach_daemon,
+)
 from indexerd.config import Config, holds
 from indexerd.errors import BusyError, RequestError, StoreLockedError
 from indexerd.naming import encode_name
@@ -62,6 +70,9 @@ def _local(config: Config, need: Need, watch_set: str) -> Backend:
     try:
         backend, report = local.open_fresh(config)
     except StoreLockedError:
+        if (daemon := holder_of(config.state_dir)) is not None:
+            # It came while this process looked for one.
+            return daemon
         # Somebody else brings it up to date just now: what is published is proved against the disk all the same.
         write(2, b"indexerd: another process is at work on this index: answering from its last generation\n")
         return local.open_as_it_is(config)

@@ -12,13 +12,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from indexerd.cli.logs import start_log
-from indexerd.cli.reaching import Backend, Result
+from indexerd.cli.reaching import Backend, Result, is_kept_by_daemon
 from indexerd.config import Config
 from indexerd.errors import NotFoundError
 from indexerd.store import open_reader
 from indexerd.store.fsio import RealStoreFilesystem
 from indexerd.wiring.ground import was_synced
-from indexerd.wiring.house import open_local
+from indexerd.wiring.house import House, open_local
 from indexerd.wiring.reading import open_reading, open_sources
 
 
@@ -66,7 +66,7 @@ def open_fresh(config: Config, paths: tuple[str, ...] | None = None) -> tuple[Ba
         StoreLockedError: Another process keeps the store.
     """
     start_log(config.log, os.environ)
-    house = open_local(config)
+    house = _opened_here(config)
     try:
         return house, house.call("sync", {} if paths is None else {"paths": list(paths)})
     except BaseException:
@@ -97,4 +97,8 @@ def open_store(config: Config) -> Backend:
     """
     if not os.path.isdir(config.state_dir):
         raise no_index(config.state_dir)
-    return open_local(config)
+    return _opened_here(config)
+
+
+def _opened_here(config: Config) -> House:
+    return open_local(config, lambda: is_kept_by_daemon(config.state_dir))

@@ -70,7 +70,7 @@ def find_daemon(selection: Selection, place: Place) -> Client | None:
         BusyError: The daemon has no room.
     """
     if selection.state_dir and not selection.socket:
-        return _holder_of(_named_directory(selection, place))
+        return holder_of(_named_directory(selection, place))
     named = named_socket(selection.socket, selection.profile, place.environ, place.uid)
     if named is not None:
         return _named(named, selection, place)
@@ -121,8 +121,8 @@ def _named_directory(selection: Selection, place: Place) -> str:
 
 
 def _without_socket(pid: int, what: str) -> str:
-    remedy = f"end it with `kill {pid}` and start it again (a `sync` ends by itself)"
-    return f"process {pid} is at work on the index of {what}, but its socket is gone: {remedy}"
+    remedy = f"a command ends by itself; a daemon whose socket was removed ends by `kill {pid}`"
+    return f"process {pid} is at work on the index of {what} and answers at no socket: {remedy}"
 
 
 @contextmanager
@@ -138,7 +138,7 @@ def _locked_by(config: Config) -> str:
     pids = holding_processes(config.state_dir)
     if not pids:
         return ""
-    client = _holder_of(config.state_dir)
+    client = holder_of(config.state_dir)
     if client is None:
         return _without_socket(pids[0], f"profile {config.profile}")
     with client:
@@ -169,11 +169,19 @@ def _named(socket: str, selection: Selection, place: Place) -> Client | None:
     except UnreachableError:
         if selection.profile and not selection.socket:
             # Its daemon may listen elsewhere: who holds its index says where.
-            return _holder_of(place.places.state_dir(selection.profile))
+            return holder_of(place.places.state_dir(selection.profile))
         raise
 
 
-def _holder_of(state_dir: str) -> Client | None:
+def is_kept_by_daemon(state_dir: str) -> bool:
+    """Return whether a daemon that answers keeps a state directory."""
+    client = holder_of(state_dir)
+    if client is not None:
+        client.close()
+    return client is not None
+
+
+def holder_of(state_dir: str) -> Client | None:
     """Return the daemon that holds a state directory: the kernel knows who has its lock, and where that listens."""
     for socket in sockets_of_holder(state_dir):
         status = _status_of(socket)

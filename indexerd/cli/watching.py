@@ -21,7 +21,7 @@ from indexerd.cli.logs import start_log
 from indexerd.cli.options import no_empty, selecting, setting, take_selection, take_settings
 from indexerd.cli.place import Place, Selection, here
 from indexerd.cli.printing import count, escape, write, write_lines
-from indexerd.cli.reaching import flag_for, naming_holder, reach_daemon
+from indexerd.cli.reaching import flag_for, is_kept_by_daemon, naming_holder, reach_daemon
 from indexerd.cli.stating import size_of
 from indexerd.cli.syncing import require_roots
 from indexerd.client import Client
@@ -101,6 +101,7 @@ def _foreground(
             watchdog_seconds=watchdog_seconds(environ, os.getpid()),
             listen_fd=inherited_socket(environ, os.getpid()),
             read_again=read_again,
+            in_vain=lambda: is_kept_by_daemon(config.state_dir),
         )
 
 

@@ -134,9 +134,14 @@ class RealStoreFilesystem:
             os.fsync(self._fd)
 
     def replace(self, source: str, target: str) -> None:
-        """Move `source` onto `target` atomically."""
+        """Move `source` onto `target` atomically. A folder that somebody put in its place is moved aside before."""
         with self._told_by_directory():
-            os.replace(source, target, src_dir_fd=self._fd, dst_dir_fd=self._fd)
+            try:
+                os.replace(source, target, src_dir_fd=self._fd, dst_dir_fd=self._fd)
+            except IsADirectoryError:
+                aside = f"{target}.damaged-{os.urandom(4).hex()}"
+                os.replace(target, aside, src_dir_fd=self._fd, dst_dir_fd=self._fd)
+                os.replace(source, target, src_dir_fd=self._fd, dst_dir_fd=self._fd)
 
     def remove(self, name: str) -> None:
         """Unlink a file."""

@@ -256,12 +256,17 @@ def _report(
         return OpeningReport(state="healthy", detail=detail, fell_back=bool(faults))
     if any(isinstance(fault, FormatVersionError) for fault in faults):
         return OpeningReport(state="older_format", detail=detail, fell_back=False)
-    manifests = [name for name in names if _kind(name) is Kind.MANIFEST]
-    # A first publish that was killed leaves its files and no slot; more manifests than that mean that slots were lost.
-    if not faults and not slots and len(manifests) > 1:
-        detail = f"no slot, but {len(manifests)} manifests"
+    if not faults and not slots:
+        detail = lost_slots(names)
     state: StoreCondition = "damaged" if detail else "absent"
     return OpeningReport(state=state, detail=detail, fell_back=False)
+
+
+def lost_slots(names: Sequence[str]) -> str:
+    """Return what is wrong in a directory in which there is no slot; empty for nothing."""
+    manifests = sum(_kind(name) is Kind.MANIFEST for name in names)
+    # A first publish that was killed leaves its files and no slot; more manifests than that mean that slots were lost.
+    return f"no slot, but {manifests} manifests" if manifests > 1 else ""
 
 
 def _kind(name: str) -> Kind | None:

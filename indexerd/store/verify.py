@@ -17,7 +17,7 @@ from indexerd.ports import StoreFilesystem
 from indexerd.store.layout import FileName, Kind, SlotName, parse_name
 from indexerd.store.manifest import Manifest, SegmentRef
 from indexerd.store.parts import Stored, live_masks
-from indexerd.store.recover import newest_first, read_manifest, read_segment, read_slot, slot_marks
+from indexerd.store.recover import lost_slots, newest_first, read_manifest, read_segment, read_slot, slot_marks
 from indexerd.store.segment import Segment
 from indexerd.store.slots import KeptGeneration, Slot
 from indexerd.store.verify_segment import guarded, segment_problems
@@ -85,10 +85,29 @@ def fsck(fs: StoreFilesystem, remade: Remade | None = None) -> tuple[Finding, ..
     for _ in range(_TRIES):
         before = slot_marks(fs)
         findings = _checked(_Check(fs, remade))
-        # A writer that moved a slot meanwhile may have removed what was looked for.
         if not findings or slot_marks(fs) == before:
             break
+        # A writer that moved a slot meanwhile may have removed what was looked for, and made what nothing named yet.
+        findings = _still_concerned(fs, findings)
+        if not any(finding.kind == "problem" for finding in findings):
+            break
     return findings
+
+
+def _still_concerned(fs: StoreFilesystem, findings: Sequence[Finding]) -> tuple[Finding, ...]:
+    """Return the findings without those about files that no slot names any more, and without what the moves explain."""
+    check = _Check(fs, None)
+    names = fs.names()
+    slots = [slot for name in SlotName if (slot := _slot(check, name, present=name in names)) is not None]
+    check.manifests = {kept: _manifest(check, kept, "note") for slot in slots for kept in slot.kept}
+    named = frozenset().union(*(_files_of(check, slot) for slot in slots))
+
+    def concerns(finding: Finding) -> bool:
+        parsed = parse_name(finding.where)
+        is_of_store = isinstance(parsed, FileName) and not parsed.damaged
+        return not is_of_store or (finding.kind == "problem" and finding.where in named)
+
+    return tuple(filter(concerns, findings))
 
 
 def _checked(check: _Check) -> tuple[Finding, ...]:
@@ -209,6 +228,8 @@ def _check_slots_together(
     if latest and durable and latest.store_id != durable.store_id and SlotName.DURABLE in good:
         check.add("note", SlotName.DURABLE, "is of the store that was here before a rebuild")
     present = [name for name in SlotName if name in names]
+    if not present and (lost := lost_slots(names)):
+        check.add("problem", SlotName.LATEST, f"{lost}; the index is rebuilt at the next start")
     if present and not good:
         check.add("problem", present[0], "no generation can be opened; the index is rebuilt at the next start")
     if latest is None and durable is not None and SlotName.LATEST not in names:

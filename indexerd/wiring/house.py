@@ -54,8 +54,25 @@ VERSIONS = Versions(f"{ANALYZER_VERSION} ({STEMMER_VERSION}, Unicode {UNICODE_VE
 
 _log = logging.getLogger(__name__)
 
-# How long a one-shot command waits for another one that holds the store, and how often it looks.
-_PATIENCE_SECONDS, _LOOK_SECONDS = 30.0, 0.05
+# How often whoever waits for a store that another process holds looks again.
+_LOOK_SECONDS = 0.05
+
+
+class Patience(NamedTuple):
+    """How a store is waited for that another process holds.
+
+    Attributes:
+        seconds: For so long.
+        in_vain: Tells, each time, that waiting longer is of no use: a daemon keeps it.
+    """
+
+    seconds: float = 0.0
+    in_vain: Callable[[], bool] = lambda: False
+
+
+_AT_ONCE = Patience()
+# Of a command: another one may be indexing much. Of a daemon: whoever asks while it starts may have come first.
+OF_COMMANDS, OF_DAEMONS = 30.0, 5.0
 
 
 class House:
@@ -154,24 +171,24 @@ class House:
         self.close()
 
 
-def open_local(config: Config) -> House:
+def open_local(config: Config, in_vain: Callable[[], bool] = lambda: False) -> House:
     """Open a watch set for a command that works without a daemon; nothing is scanned before it asks (`sync`).
 
-    Another command that holds the store is waited for; a daemon is not: ask it instead.
+    Another command that holds the store is waited for. A daemon is not, where `in_vain` knows of it: ask it instead.
 
     Raises:
         ConfigError: Roots or state directory cannot be used; lists every problem.
         StoreLockedError: Another process keeps the store.
         ForeignStoreError: The state directory belongs to other roots.
     """
-    return build(config, patience_seconds=_PATIENCE_SECONDS)
+    return build(config, patience=Patience(OF_COMMANDS, in_vain))
 
 
 def build(
     config: Config,
     *,
     watch: bool = False,
-    patience_seconds: float = 0.0,
+    patience: Patience = _AT_ONCE,
     stop: Callable[[], None] = lambda: None,
     extra_status: Callable[[], Mapping[str, object]] = dict,
 ) -> House:
@@ -180,7 +197,7 @@ def build(
     Args:
         config: A valid configuration.
         watch: Whether folders are to be watched once the sync is started.
-        patience_seconds: How long to wait for the store's lock.
+        patience: How to wait for the store's lock.
         stop: What `shutdown` calls.
         extra_status: Further facts for the owner's `status`.
 
@@ -191,7 +208,7 @@ def build(
     """
     check_ground(config, stored_roots(config.state_dir))
     with ExitStack() as opened:
-        store, fs = _open_store(config, patience_seconds)
+        store, fs = _open_store(config, patience)
         opened.callback(store.close)
         _announce(store.opening)
         ending = threading.Event()
@@ -239,9 +256,9 @@ def owner_of(admission: Admission) -> Caller:
     return Caller(uid=os.geteuid(), gid=os.getegid(), groups=frozenset(), is_owner=True, roles=admission.owner_roles)
 
 
-def _open_store(config: Config, patience_seconds: float) -> tuple[Store, RealStoreFilesystem]:
+def _open_store(config: Config, patience: Patience) -> tuple[Store, RealStoreFilesystem]:
     clock = SystemClock()
-    deadline = clock.monotonic() + patience_seconds
+    deadline = clock.monotonic() + patience.seconds
     while True:
         try:
             fs = RealStoreFilesystem.open_directory(config.state_dir, create=True)
@@ -260,7 +277,7 @@ def _open_store(config: Config, patience_seconds: float) -> tuple[Store, RealSto
                 versions=VERSIONS,
             )
         except StoreLockedError:
-            if clock.monotonic() >= deadline:
+            if clock.monotonic() >= deadline or patience.in_vain():
                 raise
             # No door to sleep here, and none needed: an event that nobody sets waits as long.
             threading.Event().wait(_LOOK_SECONDS)

@@ -25,7 +25,7 @@ from indexerd.service.dispatch import INDEX_CHANGED
 from indexerd.store import Snapshot
 from indexerd.store.fsio import RealStoreFilesystem
 from indexerd.wiring.ground import leaving_nothing
-from indexerd.wiring.house import House, build
+from indexerd.wiring.house import OF_DAEMONS, House, Patience, build
 from indexerd.wiring.people import group_number
 
 _log = logging.getLogger(__name__)
@@ -74,13 +74,20 @@ class Daemon(NamedTuple):
         self.on_close()
 
 
-def open_daemon(config: Config, *, stop: Callable[[], None], listen_fd: int | None = None) -> Daemon:
+def open_daemon(
+    config: Config,
+    *,
+    stop: Callable[[], None],
+    listen_fd: int | None = None,
+    in_vain: Callable[[], bool] = lambda: True,
+) -> Daemon:
     """Open a watch set and its socket.
 
     Args:
         config: A valid configuration.
         stop: What the `shutdown` method calls.
         listen_fd: A listening socket opened by a service manager.
+        in_vain: Tells whether it is of no use to wait a few seconds for a process that keeps the store: it is a daemon.
 
     Raises:
         ConfigError: Roots, state directory or socket cannot be used; lists every problem.
@@ -98,7 +105,7 @@ def open_daemon(config: Config, *, stop: Callable[[], None], listen_fd: int | No
         if given is not None:
             opened.callback(given.close)
             config = config._replace(socket=config.socket._replace(path=given.path))
-        house = build(config, watch=True, stop=stop, extra_status=figures)
+        house = build(config, watch=True, patience=Patience(OF_DAEMONS, in_vain), stop=stop, extra_status=figures)
         opened.callback(house.close)
         listener = given or _listen(config)
         server = Server(

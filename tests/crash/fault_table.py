@@ -297,7 +297,7 @@ FAULTS = [
     Fault(
         "lost slots are taken for a new store",
         "store/recover.py",
-        "    if not faults and not slots and len(manifests) > 1:",
+        "    if not faults and not slots:",
         "    if False:",
         (f"{OPENING}::test_lost_slots_are_damage_not_absence",),
     ),

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.fakes.daemon_process import PATIENCE_SECONDS, has_ended
+from tests.fakes.daemon_process import PATIENCE_SECONDS, has_ended, wait_for
+from tests.fakes.watched_notes import begun_program, ended
 
 REPOSITORY = Path(__file__).parents[2]
 pytestmark = pytest.mark.slow
@@ -726,3 +727,20 @@ def test_a_list_of_files_holds_every_file_that_grep_finds(synced, word):
     found = set(lines(synced.run("query", "-l", word, "-n", "0")))
     grep = subprocess.run(["grep", "-rlwi", word, "."], cwd=synced.docs, capture_output=True, text=True, check=False)
     assert {name.removeprefix("./") for name in grep.stdout.split()} <= found
+
+
+def test_a_query_and_a_daemon_that_start_together_both_do_their_work(tmp_path):
+    """Whoever comes first, the other waits or asks it: nobody is sent away, all see the new text."""
+    home, root = tmp_path / "home", tmp_path / "notes"
+    root.mkdir()
+    for number in range(6):
+        (root / "a.md").write_text(f"quokka{number}\n")
+        daemon = begun_program(home, "watch", root, "--profile", "notes")
+        asked = ended(begun_program(home, "query", "-l", "--profile", "notes", "--wait", "60000", f"quokka{number}"))
+        wait_for(lambda: ended(begun_program(home, "status", "--profile", "notes")).returncode == 0)
+        daemon.send_signal(signal.SIGTERM)
+        watched = ended(daemon)
+        assert (watched.returncode, watched.stderr.count(b"at work on")) == (0, 0)
+        if number:
+            assert (asked.returncode, asked.stdout) == (0, bytes(root / "a.md") + b"\n"), asked.stderr
+            assert b"answering from its last generation" not in asked.stderr

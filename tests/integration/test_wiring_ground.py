@@ -8,10 +8,12 @@ from indexerd.access.rights import AccessRules
 from indexerd.config import Config, Roles, Socket
 from indexerd.errors import ConfigError, ForeignStoreError, NotFoundError, StoreLockedError
 from indexerd.model import Root, Settings
+from indexerd.store.fsio import RealStoreFilesystem
 from indexerd.wiring.ground import check_ground, stored_roots
-from indexerd.wiring.house import build, open_local
+from indexerd.wiring.house import Patience, build, open_local
 from indexerd.wiring.people import admission_of
 from indexerd.wiring.reading import open_reading
+from tests.fakes.daemon_process import PATIENCE_SECONDS
 from tests.fakes.plain_user import plain_user_folder
 
 
@@ -185,3 +187,35 @@ def test_a_form_of_names_once_made_stays(tmp_path, docs):
     with open_local(config(tmp_path, docs, other)) as house:
         house.call("sync")
         assert [row["source_path"] for row in house.call("documents")["documents"]] == ["a.md", "r1/a.md"]
+
+
+@pytest.fixture
+def holder(tmp_path):
+    """Another one who keeps the store."""
+    held = RealStoreFilesystem.open_directory(str(tmp_path / "state"), create=True)
+    assert held.lock()
+    yield held
+    held.close()
+
+
+def test_a_store_that_is_held_is_waited_for(tmp_path, docs, holder):
+    """Until it is let go."""
+    looks = []
+
+    def let_go_at_the_third_look():
+        looks.append(len(looks))
+        if len(looks) == 3:
+            holder.close()
+        return False
+
+    with build(config(tmp_path, docs), patience=Patience(PATIENCE_SECONDS, let_go_at_the_third_look)) as house:
+        house.call("sync")
+    assert len(looks) == 3
+
+
+def test_nobody_waits_for_a_store_that_a_daemon_has_come_to_keep(tmp_path, docs, holder):
+    """Whoever waits looks for one each time: it is to be asked, not outwaited."""
+    answers = iter([False, False, True])
+    with pytest.raises(StoreLockedError):
+        build(config(tmp_path, docs), patience=Patience(float("inf"), lambda: next(answers)))
+    assert next(answers, "all were asked") == "all were asked"

@@ -116,3 +116,14 @@ def test_a_write_that_fails_in_the_middle_leaves_no_file(state, monkeypatch, cal
     assert caught.value.errno == code
     assert list(fs.names()) == []
     assert open_descriptors() == descriptors
+
+
+def test_a_folder_in_a_files_place_is_moved_aside(state):
+    """What lies in it is somebody's; what is to have its name has it, or nothing could ever be committed again."""
+    fs, path = state
+    (path / "latest").mkdir()
+    (path / "latest" / "precious").write_text("kept")
+    fs.write_new("new", [b"slot"])
+    fs.replace("new", "latest")
+    (aside,) = path.glob("latest.damaged-*")
+    assert (fs.read("latest"), (aside / "precious").read_text()) == (b"slot", "kept")

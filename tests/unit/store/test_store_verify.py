@@ -7,6 +7,8 @@ import pytest
 
 from indexerd.digests import fast_digest
 from indexerd.indexing import text_problems
+from indexerd.model import History
+from indexerd.store import verify
 from indexerd.store.layout import Kind
 from indexerd.store.manifest import FileRef, SegmentRef, encode_manifest
 from indexerd.store.recover import read_manifest, read_slot
@@ -223,3 +225,53 @@ def test_text_of_other_settings_is_only_noted(fs):
     """What other settings made cannot be made again: one note for each, and no problem."""
     other = Remade("other settings", lambda segment: iter(["never asked"]))
     assert [(finding.kind, finding.where) for finding in fsck(fs, other)] == [("note", "settings")]
+
+
+def test_lost_slots_are_a_problem_and_a_first_publish_that_was_killed_is_none(fs):
+    """Several manifests and nothing that names them: what was here cannot be opened."""
+    for name in ("latest", "durable"):
+        del fs.disk.names[name]
+    (problem,) = [finding for finding in fsck(fs) if finding.kind == "problem"]
+    assert problem.detail == "no slot, but 2 manifests; the index is rebuilt at the next start"
+    manifest = min(name for name in fs.names() if name.endswith("manifest"))
+    del fs.disk.names[manifest]
+    assert set(kinds(fs)) == {"note"}
+
+
+def test_what_a_writer_made_and_removed_meanwhile_is_no_finding(monkeypatch):
+    """However quickly the slots move: files that they name no longer, or not yet, are nobody's business."""
+    fs = ForgetfulFilesystem()
+    store = opened(fs, history=History(max_ratio=0))
+    publish(store, FILES)
+    check, number = verify._check_newest, 0
+
+    def moving(*args):
+        nonlocal number
+        number += 1
+        publish(store, {"a.md": f"moved on {number}\n"})
+        store.checkpoint()
+        store.collect()
+        return check(*args)
+
+    monkeypatch.setattr(verify, "_check_newest", moving)
+    assert fsck(fs) == ()
+    assert number <= 4, "two passes are enough"
+
+
+def test_damage_is_a_problem_however_the_slots_move(monkeypatch):
+    """What the slots still name is held to its hash."""
+    fs = ForgetfulFilesystem()
+    store = opened(fs)
+    segment = publish(store, FILES).stored[0].ref.name
+    store.checkpoint()
+    data = bytearray(fs.disk.names[segment].data)
+    data[100] ^= 1
+    put(fs, segment, bytes(data))
+    check = verify._check_newest
+
+    def moving(*args):
+        publish(store, {"c.md": f"{len(fs.names())}\n"})
+        return check(*args)
+
+    monkeypatch.setattr(verify, "_check_newest", moving)
+    assert {finding.where for finding in fsck(fs) if finding.kind == "problem"} == {segment}
