@@ -62,7 +62,8 @@ class Shared:
         (self.home / "indexerd" / "config.toml").write_text(text)
         self.socket = str(place / "run" / "shared.sock")
         self.process = begun_program(self.home, "watch", "--profile", "shared")
-        wait_for(lambda: os.path.exists(self.socket))
+        # There before it listens, and before others may use it.
+        wait_for(lambda: os.path.exists(self.socket) and isinstance(self.ask(0, "status"), dict))
         wait_for(lambda: self.ask(0, "status")["result"].get("documents") == len(FILES))
 
     def write(self, name, text):
